@@ -20,12 +20,13 @@ export {
 } from "./approval/message.js";
 export { type PasskeyPlace, passkeyChallenge, readRegistration, registrationOptions } from "./approval/passkey.js";
 export type { ApprovalRequest, ApprovedPass, AwaitedWaiver, SessionAudit } from "./phased/approval/ledger.js";
-export type { ApproveRequest, DenyRequest } from "./phased/approval/requests.js";
 export type {
+  ApproveRequest,
+  DenyRequest,
   DenyWaiverRequest,
   RequestWaiver,
   WaiveRequest,
   WaiverRequest,
   WaiverResult,
-} from "./phased/approval/waivers.js";
+} from "./phased/approval/requests.js";
 export type { ApprovalInput } from "./workflow/workflow-input.js";

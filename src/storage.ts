@@ -11,9 +11,9 @@ export type { Receipt } from "./log/commit.js";
 export type { CopyOptions, CopyProgress, CopyReport } from "./phased/log-copy.js";
 export type { SessionEvent } from "./phased/state/events.js";
 export type { SessionHead } from "./phased/state/head.js";
+export type { SessionCommit } from "./phased/state/machine.js";
 export type { Statistics, StatisticsCursor, StatisticsRequest } from "./phased/statistics.js";
 export type { PhaseStatistics } from "./phased/sums.js";
-export type { SessionCommit } from "./phased/watch.js";
 export type {
   AppendOptions,
   Changes,

@@ -10,7 +10,7 @@ import {
 import * as z from "zod";
 import { UNCHECKED, uncheckedFields } from "../gate/unchecked.js";
 import type { Problem } from "../gate/verdict.js";
-import type { WaiverRequest } from "../phased/approval/waivers.js";
+import type { WaiverRequest } from "../phased/approval/requests.js";
 import type { Verification } from "../phased/state/events.js";
 import type { PersonsAnswer } from "../tools/dispatch.js";
 import { brief } from "../tools/wire.js";

@@ -10,7 +10,7 @@ import type { EngineContext, LoadedSession } from "./engine-context.js";
 import { readingRefusal } from "./state/commands.js";
 import type { EvidenceRef, ValueRef, Waived } from "./state/events.js";
 import { artifacts, type PhaseAttempt, type RecordedEvent, submittedAttempts } from "./state/history.js";
-import type { PhasedCommit, PhasedSession } from "./state/machine.js";
+import type { PhasedSession, SessionCommit } from "./state/machine.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
 
 /** The accepted evidence of one phase. */
@@ -83,11 +83,11 @@ export async function viewCommits(
   { kernel }: EngineContext,
   { sessionId, version }: PhasedSession,
   { before = version + 1, limit = 50 }: CommitsRequest,
-): Promise<readonly PhasedCommit[]> {
+): Promise<readonly SessionCommit[]> {
   const end = Math.min(before, version + 1);
   const first = Math.max(1, end - limit);
   if (first >= end) return [];
-  const commits: PhasedCommit[] = [];
+  const commits: SessionCommit[] = [];
   for await (const commit of kernel.log(sessionId, first === 1 ? undefined : await kernel.at(sessionId, first - 1))) {
     if (commit.version >= end) break;
     commits.push(commit);

@@ -1,75 +1,64 @@
 import type { Problem } from "../gate/verdict.js";
-import { keyedRequest } from "../log/machine.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, speakerOf } from "../runtime/access.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
-import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } from "./context.js";
+import { executeCommand, loadPlanned, loadSession, requestFor, requirePhase, sessionNow } from "./context.js";
 import { viewText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules, requireVerifiers } from "./start-checks.js";
-import { type Actor, landing, type OperatorNote } from "./state/commands.js";
-import { type PhasedSession, requireEvent } from "./state/machine.js";
+import { type Actor, type Keyed, landing, type OperatorNote } from "./state/commands.js";
+import { isOneOf, type PhasedSession, requireEvent } from "./state/machine.js";
 import type { TaskPairs } from "./state/task-notes.js";
 import { type PhaseView, type StateView, viewPhase, viewState } from "./views.js";
 
-/** A call that may be repeated. */
-export interface Keyed {
-  /** A repeated call with the same key is executed once and gets the same answer. */
-  readonly idempotencyKey?: string;
+/** A session that a command has changed. */
+interface Changed {
+  /** The session that was changed. */
+  readonly sessionId: SessionId;
+  /** True if an earlier call with the same key did it. */
+  readonly replayed: boolean;
+}
+
+/** The same, with the current phase: in a repeated answer, that of the session as it is now. */
+interface ChangedPhase extends Changed {
+  /** The current phase. */
+  readonly phase: PhaseView;
 }
 
 /** A paused session. */
-export interface PauseResult {
-  /** The session that was paused. */
-  readonly sessionId: SessionId;
+export interface PauseResult extends Changed {
   /** The number of the current phase. */
   readonly phase: number;
   /** ISO 8601, UTC. */
   readonly pausedAt: string;
   /** The note of the request. */
   readonly note?: string;
-  /** True if an earlier call with the same key did it. */
-  readonly replayed: boolean;
 }
 
 /** A resumed session. */
-export interface ResumeResult {
-  /** The session that was resumed. */
-  readonly sessionId: SessionId;
+export interface ResumeResult extends ChangedPhase {
   /** How long the session was paused, in seconds. */
   readonly pausedSeconds: number;
   /** The note of the pause. Missing if it had none, and in a repeated answer. */
   readonly note?: string;
   /** True if a person has decided on a waiver since that note was written. */
   readonly beforeDecision?: true;
-  /** The current phase. */
-  readonly phase: PhaseView;
-  /** True if an earlier call with the same key did it; `phase` shows the session as it is now. */
-  readonly replayed: boolean;
 }
 
 /** A phase that may be tried again. */
-export interface RetryResult {
-  /** The session whose phase may be tried again. */
-  readonly sessionId: SessionId;
+export interface RetryResult extends ChangedPhase {
   /** If false, the next submission is merged over the last one. */
   readonly resetEvidence: boolean;
-  /** The current phase. */
-  readonly phase: PhaseView;
   /** The problems of the last submission. */
   readonly previousProblems: readonly Problem[];
-  /** True if an earlier call with the same key did it; `phase` shows the session as it is now. */
-  readonly replayed: boolean;
 }
 
 /** A session that was rolled back. */
-export interface RollbackResult {
-  /** The session that was rolled back. */
-  readonly sessionId: SessionId;
+export interface RollbackResult extends ChangedPhase {
   /** The number of the phase that it was in. */
   readonly from: number;
   /** The number of the requested phase. The session is in it now, unless a rule skips it again. */
@@ -78,10 +67,6 @@ export interface RollbackResult {
   readonly cleared: readonly number[];
   /** The phases that the workflow's rules skipped again, `to` or those after it. None if missing. */
   readonly skipped?: readonly SkippedPhase[];
-  /** The current phase. */
-  readonly phase: PhaseView;
-  /** True if an earlier call with the same key did it; `phase` shows the session as it is now. */
-  readonly replayed: boolean;
 }
 
 /** Passes or skips a phase on behalf of the host; name and reason are recorded. */
@@ -123,22 +108,10 @@ export async function pause(
   id: SessionId,
   request: Keyed & OperatorNote,
 ): Promise<PauseResult> {
-  const { idempotencyKey, ...said } = request;
-  const noted = operatorNote(said);
-  const command = { type: "pause", ...noted } as const;
+  const { operator, note, idempotencyKey } = request;
+  const command = { type: "pause", operator, note } as const;
   const { sessionId, at, head, replayed } = await executeCommand(context, id, command, idempotencyKey);
-  return {
-    sessionId,
-    replayed,
-    phase: head.phase,
-    pausedAt: at,
-    note: noted.note,
-  };
-}
-
-/** Returns who asks for a command, and why; nothing else of a request. */
-function operatorNote({ operator, note }: OperatorNote): OperatorNote {
-  return { operator, note };
+  return { sessionId, replayed, phase: head.phase, pausedAt: at, note };
 }
 
 export async function resume(
@@ -146,18 +119,17 @@ export async function resume(
   id: SessionId,
   request: Keyed & OperatorNote,
 ): Promise<ResumeResult> {
-  const { idempotencyKey, ...said } = request;
+  const { operator, note, idempotencyKey } = request;
   const { head } = await checkReadable(context, id);
-  const outcome = await executeCommand(context, id, { type: "resume", ...operatorNote(said) }, idempotencyKey);
+  const outcome = await executeCommand(context, id, { type: "resume", operator, note }, idempotencyKey);
   const { pausedSeconds } = requireEvent(outcome, "resumed");
-  const { sessionId, replayed } = outcome;
-  const { note, beforeDecision }: { note?: string | undefined; beforeDecision?: true | undefined } =
-    head.status === "paused" ? head : {};
-  const noted = {
-    note,
-    beforeDecision,
+  const pause: Pick<ResumeResult, "note" | "beforeDecision"> = head.status === "paused" ? head : {};
+  return {
+    ...(await changedPhase(context, outcome)),
+    pausedSeconds,
+    note: pause.note,
+    beforeDecision: pause.beforeDecision,
   };
-  return { sessionId, replayed, pausedSeconds, ...noted, phase: await currentPhase(context, outcome) };
 }
 
 export async function retryPhase(
@@ -165,19 +137,13 @@ export async function retryPhase(
   id: SessionId,
   request: Keyed & OperatorNote & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
 ): Promise<RetryResult> {
-  const { phase, resetEvidence = false, idempotencyKey } = request;
+  const { phase, resetEvidence = false, operator, note, idempotencyKey } = request;
   const { summary } = await checkReadable(context, id);
   const by = speakerOf(context.caller, "retryPhase", summary, request.by);
-  const command = { type: "retryPhase", phase, resetEvidence, by, ...operatorNote(request) } as const;
+  const command = { type: "retryPhase", phase, resetEvidence, by, operator, note } as const;
   const outcome = await executeCommand(context, id, command, idempotencyKey);
   const previousProblems = await lastProblems(context, outcome);
-  return {
-    sessionId: outcome.sessionId,
-    replayed: outcome.replayed,
-    resetEvidence,
-    phase: await currentPhase(context, outcome),
-    previousProblems,
-  };
+  return { ...(await changedPhase(context, outcome)), resetEvidence, previousProblems };
 }
 
 export async function rollback(
@@ -190,9 +156,8 @@ export async function rollback(
   const by = speakerOf(context.caller, "rollback", summary, given);
   const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
   const { from, cleared } = requireEvent(outcome, "rolled_back");
-  const { sessionId, replayed } = outcome;
   const skipped = skippedIn(outcome.events, await context.pinned.structure(outcome));
-  return { sessionId, replayed, from, to, cleared, ...skipped, phase: await currentPhase(context, outcome) };
+  return { ...(await changedPhase(context, outcome)), from, to, cleared, skipped };
 }
 
 export async function movePast(
@@ -203,10 +168,10 @@ export async function movePast(
 ): Promise<MoveResult> {
   const { phase, by, reason, idempotencyKey } = request;
   const outcome = await executeCommand(context, id, { type, phase, by, reason }, idempotencyKey);
-  const entered = outcome.events.find(({ type: happened }) => happened === "phase_entered");
+  const entered = outcome.events.find(isOneOf("phase_entered"));
   const structure = await context.pinned.structure(outcome);
-  const nextPhase = entered?.type === "phase_entered" ? requirePhase(structure, entered.phase) : null;
-  return { sessionId: outcome.sessionId, phase, nextPhase, ...skippedIn(outcome.events, structure) };
+  const nextPhase = entered ? requirePhase(structure, entered.phase) : null;
+  return { sessionId: outcome.sessionId, phase, nextPhase, skipped: skippedIn(outcome.events, structure) };
 }
 
 export async function assign(
@@ -214,8 +179,7 @@ export async function assign(
   id: SessionId,
   { owner, by, note, idempotencyKey }: AssignRequest & { readonly owner: Owner },
 ): Promise<StateView> {
-  const said = { by, note };
-  await executeCommand(context, id, { type: "assign", owner: checkOwner(owner), ...said }, idempotencyKey);
+  await executeCommand(context, id, { type: "assign", owner: checkOwner(owner), by, note }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }
 
@@ -232,7 +196,7 @@ export async function migrate(
   await requireVerifiers(structure, context.options);
   await requireRules(newest, context.options.clock);
   // The newest structure is no part of what the caller asks for: it may have changed when the call is repeated.
-  const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["migrate", by]);
+  const keyed = requestFor(idempotencyKey, ["migrate", by]);
   await executeCommand(context, id, { type: "migrate", structure, by, tasks }, keyed);
   return viewState(context, await loadSession(context, id));
 }
@@ -247,8 +211,7 @@ export async function deleteSession(
   request: { readonly reason?: string; readonly operator?: string },
 ): Promise<DeleteResult> {
   const { reason, operator } = request;
-  const said = { reason, operator };
-  const tombstone = () => executeCommand(context, sessionId, { type: "delete", ...said });
+  const tombstone = () => executeCommand(context, sessionId, { type: "delete", reason, operator });
   await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "deleteSession"));
   return { sessionId };
 }
@@ -273,12 +236,12 @@ async function checkReadable(context: EngineContext, id: SessionId, phase?: numb
   return session;
 }
 
-async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {
+async function changedPhase(context: EngineContext, outcome: PhasedOutcome): Promise<ChangedPhase> {
+  const { sessionId, replayed, ticks } = outcome;
   const session = await sessionNow(context, outcome);
   const structure = await context.pinned.structure(session);
-  const { ticks } = outcome;
-  const loaded = { session, structure, ticks };
-  return viewPhase(context, loaded, session.head.phase);
+  const phase = await viewPhase(context, { session, structure, ticks }, session.head.phase);
+  return { sessionId, replayed, phase };
 }
 
 /** Returns the problems of the last submission at the current phase. */

@@ -15,15 +15,15 @@ import { givenUpProblems, withNoted } from "../gate/plan-gate.js";
 import { readFalse } from "../gate/said-false.js";
 import { hasRules } from "../gate/verdict.js";
 import { validateWaived } from "../gate/waivers.js";
-import { keyedRequest } from "../log/machine.js";
+import type { PreparedOr } from "../log/log.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { Skips } from "../rules/options.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { loadWaived } from "./approval/waivers.js";
+import { loadWaived } from "./approval/requests.js";
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
-import { checkWorkflow, execute, loadPlanned, phaseAsked, requirePhase, sessionNotFound } from "./context.js";
+import { execute, loadPlanned, phaseAsked, preparing, requestFor, requirePhase } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { type CompleteResult, describe, ruleSurroundings } from "./gate-answer.js";
 import { landing, submissionRefusal } from "./state/commands.js";
@@ -31,6 +31,7 @@ import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
 import { type PhasedSession, requireEvent } from "./state/machine.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
+import type { PhasedCommand } from "./state/transition.js";
 import { beginPhase } from "./verify/snapshots.js";
 import { cancelled, type Followed, verifyEvidence } from "./verify/verify.js";
 
@@ -55,16 +56,13 @@ export async function completePhase(
   id: SessionId,
   { phase, submission, idempotencyKey, ...followed }: CopiedRequest,
 ): Promise<CompleteResult> {
-  const request =
-    idempotencyKey === undefined
-      ? undefined
-      : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
+  const request = requestFor(idempotencyKey, ["completePhase", phase, submission.evidence]);
   // A snapshot that is taken now would have the work in it, so a submission without one is refused.
   const unchecked = { snapshotsFirst: false };
   const executed = await execute<{ asked: number }>(
     context,
     id,
-    createJudge(context, id, phase, submission, followed),
+    preparing(context, id, createJudge(context, phase, submission, followed)),
     request,
     unchecked,
   );
@@ -85,7 +83,7 @@ interface Evaluation {
   };
   readonly payloads: readonly Payload[];
   /** Those of the phase that is entered. */
-  readonly snapshots: readonly Snapshot[] | undefined;
+  readonly snapshots: Snapshot[] | undefined;
   readonly skips: Skips | undefined;
 }
 
@@ -93,18 +91,13 @@ interface Evaluation {
  * Returns a function that judges the submission on the current state. After a conflict it is called again
  * and reuses its verdict, if nothing that it depends on has changed.
  */
-function createJudge(
-  context: EngineContext,
-  id: SessionId,
-  number: number,
-  submission: SafeEvidence,
-  followed: Followed,
-) {
+function createJudge(context: EngineContext, number: number, submission: SafeEvidence, followed: Followed) {
   let evaluation: Evaluation | undefined;
-  return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
-    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
-    checkWorkflow(context, session);
-    const structure = await context.pinned.structure(session);
+  return async (
+    session: PhasedSession,
+    structure: WorkflowStructure,
+    confirm: () => Promise<void>,
+  ): Promise<PreparedOr<PhasedCommand, { asked: number }>> => {
     const refusal = submissionRefusal(session.head, number, structure, context.options.limits);
     if (refusal !== undefined) throw refusal;
     await context.approvalGuard.check(session, structure);
@@ -114,8 +107,8 @@ function createJudge(
     }
     const { waiver, submission: last } = session.head;
     if (waiver !== undefined && waiver.denied !== true && waiver.version === last?.version) {
-      const failed = requireEvent(await context.kernel.at(id, last.version), "gate_failed");
-      const asking = await loadEvidence(context, { sessionId: id, version: last.version }, failed.evidence);
+      const failed = requireEvent(await context.kernel.at(session.sessionId, last.version), "gate_failed");
+      const asking = await loadEvidence(context, { ...session, version: last.version }, failed.evidence);
       if (isSame(asking, submission.evidence)) return { answer: { asked: last.version } };
     }
     const whole = requirePhase(structure, number);
@@ -194,6 +187,8 @@ async function evaluate(
   const output = made === undefined ? undefined : storeValue(made);
   const contradicted =
     gate.kind === "plan" && givenUp !== undefined ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp)) : [];
+  const { sessionId, head } = session;
+  const about = { sessionId, workflowType: structure.type, phase: phase.number, attempt: head.attempts + 1 };
   const checks = {
     enforcement,
     found: [...(said?.problems ?? []), ...(claims?.problems ?? []), ...contradicted],
@@ -206,14 +201,7 @@ async function evaluate(
   const judged = await (telemetry === undefined
     ? judge(gate, evidence, checks)
     : telemetry.measure(
-        {
-          kind: "gate",
-          sessionId: session.sessionId,
-          workflowType: structure.type,
-          phase: phase.number,
-          attempt: session.head.attempts + 1,
-          evidence,
-        },
+        { kind: "gate", ...about, evidence },
         () => judge(gate, evidence, checks),
         ({ verdict }) => measuredOutcome(gate, verdict),
       ));
@@ -231,10 +219,10 @@ async function evaluate(
     judged: {
       ...judged,
       evidence: stored.ref,
-      ...(proofs.length === 0 ? {} : { proofs }),
-      ...(output === undefined ? {} : { output: output.ref }),
-      ...(said === undefined || said.unmet.size === 0 ? {} : { unmet: said.unmet }),
-      ...(asksPerson ? { evidenceHash: hashEvidence(submission.evidence) } : {}),
+      proofs,
+      output: output?.ref,
+      unmet: said?.unmet.size ? said.unmet : undefined,
+      evidenceHash: asksPerson ? hashEvidence(submission.evidence) : undefined,
     },
     payloads: [...stored.payloads, ...(output?.payloads ?? []), ...(begun?.payloads ?? [])],
     snapshots: begun?.snapshots,
@@ -248,11 +236,7 @@ function lookupsFor({ options }: EngineContext, proofs: readonly Proof[]): Verif
   return proofs.flatMap(({ field, proof }) =>
     placesNamedIn(proof).map(({ path, line, mayBeFolder }) => ({
       verifier: FILE_EXISTS,
-      params: {
-        path,
-        ...(line !== undefined && { min_lines: line }),
-        ...(mayBeFolder && { allow_folder: true }),
-      },
+      params: { path, ...(line !== undefined && { min_lines: line }), ...(mayBeFolder && { allow_folder: true }) },
       field,
     })),
   );

@@ -3,10 +3,10 @@
  * that are due are first written into its plan. A session that passed a gate with an approval that this host does not accept
  * is shown as it was before that gate, and refuses commands.
  */
-import { PhasegateError } from "../errors.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import { askForProofs } from "../gate/backed-claims.js";
 import { waive, waivedNames } from "../gate/waivers.js";
-import type { Prepare, Unwritten } from "../log/log.js";
+import type { Prepare, PreparedOr, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { listSeen } from "../runtime/access.js";
@@ -52,17 +52,13 @@ async function withDueTicks(context: EngineContext, session: PhasedSession): Pro
  */
 async function withSnapshots(context: EngineContext, loaded: LoadedSession): Promise<LoadedSession> {
   const { sessionId } = loaded.session;
-  const prepare = async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
-    if (session === undefined || session.head.status === "deleted") return { answer: undefined };
-    const structure = await context.pinned.structure(session);
-    const begun = await begunBy(context, session, structure, { type: "takeSnapshots" }, undefined, confirm);
-    // Another process has taken them meanwhile.
-    if (begun === undefined) return { answer: undefined };
-    return withBegun({ command: { type: "takeSnapshots" }, structure, limits: context.options.limits }, begun);
-  };
+  // Another process may have taken them meanwhile.
+  const commandFor = async (session: PhasedSession) =>
+    (await lacksSnapshots(context, session)) ? ({ type: "takeSnapshots" } as const) : { answer: undefined };
   try {
-    await context.kernel.execute(sessionId, prepare);
+    await context.kernel.execute(sessionId, preparing(context, sessionId, commandFor));
   } catch (error) {
+    if (isPhasegateError(error, "SESSION_NOT_FOUND")) throw error;
     // The session can be read without its snapshots, and a retry takes them.
     context.notifications.report("take snapshots", error);
     return loaded;
@@ -120,20 +116,12 @@ export async function executeCommand(
   key?: string | KeyedRequest,
   isMeant: (session: PhasedSession) => boolean = () => true,
 ): Promise<PhasedOutcome | undefined> {
-  const request = key === undefined || typeof key === "object" ? key : keyedRequest(key, command);
-  const prepare = async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
-    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
-    checkWorkflow(context, session);
+  const request = typeof key === "string" ? keyedRequest(key, command) : key;
+  const prepare = preparing(context, id, async (session, structure) => {
     if (!isMeant(session)) return { answer: undefined };
-    const structure = await context.pinned.structure(session);
-    const skips = await context.pinned.skips(session, structure);
-    const begun = await begunBy(context, session, structure, command, skips, confirm);
     const undone = command.type === "rollback" ? await context.approvalGuard.unapproved(session, structure) : undefined;
-    const decided = undone === undefined ? command : { ...command, reopens: true };
-    // A session that is active already takes no place of another one.
-    const full = command.type === "delete" || session.head.status === "active" ? undefined : await fullAt(context);
-    return withBegun({ command: decided, structure, limits: context.options.limits, skips, full }, begun);
-  };
+    return undone === undefined ? command : { ...command, reopens: true };
+  });
   const outcome = await execute(context, id, prepare, request, {
     // Writing ticks before a deletion would add a commit, so that a cleanup no longer finds the session stale.
     ticksFirst: command.type !== "delete",
@@ -145,6 +133,33 @@ export async function executeCommand(
     },
   });
   return "answer" in outcome ? undefined : outcome;
+}
+
+/**
+ * Prepares a command on a session that exists and is on the right workflow, with the snapshots of the phase that it enters.
+ * `commandFor` gives the command, or one that is prepared already.
+ */
+export function preparing<Answer = never>(
+  context: EngineContext,
+  id: SessionId,
+  commandFor: (
+    session: PhasedSession,
+    structure: WorkflowStructure,
+    confirm: () => Promise<void>,
+  ) => Promise<SessionCommand | PreparedOr<PhasedCommand, Answer>>,
+): Prepare<PhasedCommand, SessionHead, Answer> {
+  return async (session, confirm) => {
+    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+    checkWorkflow(context, session);
+    const structure = await context.pinned.structure(session);
+    const command = await commandFor(session, structure, confirm);
+    if (!("type" in command)) return command;
+    const skips = await context.pinned.skips(session, structure);
+    const begun = await begunBy(context, session, structure, command, skips, confirm);
+    // A session that is active already takes no place of another one.
+    const full = command.type === "delete" || session.head.status === "active" ? undefined : await fullAt(context);
+    return withBegun({ command, structure, limits: context.options.limits, skips, full }, begun);
+  };
 }
 
 /** Returns the limit of active sessions, if as many are active. */
@@ -316,6 +331,11 @@ async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promis
   if (session?.head.due === undefined) return outcome;
   const { writeDueTicks } = await loadPlanned();
   return { ...outcome, ticks: (await writeDueTicks(context, session, outcome)).ticks };
+}
+
+/** Binds a key to its command, where a caller has given one. */
+export function requestFor(key: string | undefined, command: unknown): KeyedRequest | undefined {
+  return key === undefined ? undefined : keyedRequest(key, command);
 }
 
 /** Loads the operations on plans, which sessions without a plan never need. */

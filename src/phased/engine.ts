@@ -11,8 +11,8 @@ import { type EngineNotifications, Notifications } from "./notifications.js";
 import { checkEngineOptions, type EngineOptions, resolveOptions } from "./options.js";
 import { type EvidenceByPhase, type LoadedContext, Session } from "./session.js";
 import type { StartRequest, StartResult } from "./start.js";
+import type { SessionCommit } from "./state/machine.js";
 import type { Statistics, StatisticsRequest } from "./statistics.js";
-import type { SessionCommit } from "./watch.js";
 
 type PhasedParts = EngineParts<LoadedContext, EngineNotifications, SessionCommit>;
 

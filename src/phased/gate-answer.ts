@@ -20,7 +20,7 @@ import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.
 import { asksNoMore, exhausted, isWaiverOpen } from "./state/commands.js";
 import type { EventOf, SessionEvent, Verification, Waived } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
-import type { PhasedSession } from "./state/machine.js";
+import { isOneOf, type PhasedSession } from "./state/machine.js";
 
 /** The answer of a gate. An unmet gate is a result, not an error. */
 export type CompleteResult = {
@@ -91,17 +91,17 @@ export interface SkippedPhase {
   readonly reason: string;
 }
 
-/** Returns the phases that the workflow's rules skipped in a commit; nothing if there are none. */
+/** Returns the phases that the workflow's rules skipped in a commit; undefined if there are none. */
 export function skippedIn(
   events: readonly SessionEvent[],
   { phases }: WorkflowStructure,
-): { readonly skipped?: readonly SkippedPhase[] } {
+): readonly SkippedPhase[] | undefined {
   const skipped: SkippedPhase[] = [];
   for (const event of events) {
     if (event.type !== "phase_skipped" || event.rule === undefined) continue;
     skipped.push({ phase: event.phase, name: phases[event.position]?.name ?? "", reason: event.reason });
   }
-  return skipped.length === 0 ? {} : { skipped };
+  return skipped.length === 0 ? undefined : skipped;
 }
 
 /** Returns the answer to a commit; the same for a repeated call. */
@@ -127,18 +127,16 @@ export function describe(
         waived === undefined ? names : withoutWaived(names, requirePhase(structure, event.phase), waived),
       warnings,
       nextPhase,
-      ...skippedIn(events, structure),
-      ...(ticks === undefined ? {} : { ticks }),
-      ...(waived === undefined ? {} : { waived }),
+      skipped: skippedIn(events, structure),
+      ticks,
+      waived,
     };
   }
   if (event === undefined) throw new Error("a submission that no gate has judged");
-  const awaiting = event.type === "approval_requested" ? awaitedBy(outcome, event) : undefined;
+  const asked = events.find(isOneOf("waiver_requested"));
   const problems = event.type === "gate_failed" ? event.problems : [];
-  const asked = events.find(({ type }) => type === "waiver_requested");
   const { gate: whole } = requirePhase(structure, event.phase);
   const gate = gateAsked(context, whole, waivedNames(head.waived));
-  const example = evidenceForm(gate);
   return {
     ...answered(outcome, structure, event),
     passed: false,
@@ -147,11 +145,11 @@ export function describe(
     status: head.status,
     exhausted: exhausted(head, context.options.limits) !== undefined,
     waitsForWaiver: isWaiverOpen(head),
-    ...(asked?.type === "waiver_requested" ? { waiverAsked: awaitedWaiverBy(outcome, asked) } : {}),
+    waiverAsked: asked && awaitedWaiverBy({ commit: outcome, event: asked }),
     requiredFormat: requiredFormat(gate),
-    ...(example === undefined ? {} : { example }),
+    example: evidenceForm(gate),
     waivable: asksNoMore(head) ? [] : waivableProblems(whole, waivedNames(head.waived), problems, failedChecks(event)),
-    ...(awaiting === undefined ? {} : { awaiting }),
+    awaiting: event.type === "approval_requested" ? awaitedBy({ commit: outcome, event }) : undefined,
   };
 }
 
@@ -169,9 +167,9 @@ export async function ruleSurroundings(
   const { workflowType, target, attempts } = head;
   return {
     session: { id: sessionId, workflowType, target, phase: number, attempt: attempts + 1 },
-    ...(plan === undefined ? {} : { plan: planFacts(plan) }),
-    ...(asksFor("options", gate) ? { options: await context.pinned.options(sessionId) } : {}),
-    ...(asksFor("artifacts", gate) ? { artifacts: await artifactsBefore(context, session, structure) } : {}),
+    plan: plan && planFacts(plan),
+    options: asksFor("options", gate) ? await context.pinned.options(sessionId) : undefined,
+    artifacts: asksFor("artifacts", gate) ? await artifactsBefore(context, session, structure) : undefined,
   };
 }
 
@@ -186,15 +184,8 @@ function isGateEvent(event: SessionEvent): event is GateEvent {
   return event.type === "gate_passed" || event.type === "gate_failed" || event.type === "approval_requested";
 }
 
-function withoutWaived(
-  names: readonly string[],
-  { gate }: PhaseDefinition,
-  waived: readonly { readonly fields: readonly string[] }[],
-): readonly string[] {
-  const unasked = unaskedFields(
-    gate,
-    waived.flatMap(({ fields }) => fields),
-  );
+function withoutWaived(names: readonly string[], { gate }: PhaseDefinition, waived: readonly Waived[]) {
+  const unasked = unaskedFields(gate, waivedNames(waived));
   return names.filter((name) => !unasked.includes(name));
 }
 
@@ -204,10 +195,9 @@ function answered(
   { phase, attempt, verification }: GateEvent,
 ) {
   const asked = requirePhase(structure, phase);
-  const dropped = droppedIds(asked);
-  const verified = verification === undefined ? {} : { verification };
-  const left = dropped.length === 0 ? {} : { dropped };
-  return { sessionId, phase, attempt, version, replayed, ...left, ...verified, reveal: revealOf(asked.gate) };
+  const ids = droppedIds(asked);
+  const dropped = ids.length === 0 ? undefined : ids;
+  return { sessionId, phase, attempt, version, replayed, dropped, verification, reveal: revealOf(asked.gate) };
 }
 
 function leftFor(head: SessionHead, limits: AttemptLimits): number {
@@ -215,7 +205,7 @@ function leftFor(head: SessionHead, limits: AttemptLimits): number {
   return attemptsLeft({ inARow: head.attempts, inTotal: spentAt(head, head.position) }, limits);
 }
 
-/** Returns what the plan says about the phase, without empty keys. */
+/** Returns what the plan says about the phase, without empty keys: rules can ask for them. */
 function planFacts({ number, goal, estimatedDuration }: NonNullable<PhaseDefinition["plan"]>): JsonObject {
   return {
     number,

@@ -10,7 +10,7 @@ import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { LIVING, type LivingStatus, type Retention } from "./options.js";
 import { type CommandOf, exhausted, isWaiverOpen } from "./state/commands.js";
-import type { PhasedCommit, PhasedSession } from "./state/machine.js";
+import type { PhasedSession, SessionCommit } from "./state/machine.js";
 
 /** Returns a session's summary from its log; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
 export async function lookAtSession(context: EngineContext, id: SessionId): Promise<ListedSession | undefined> {
@@ -31,7 +31,7 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
  * Returns true if a watched commit is not behind an approval that this host does not accept; otherwise reports that to the
  * host. Commits of a session that is gone can't be checked any more, and do not count.
  */
-export async function isAccepted(context: EngineContext, commit: PhasedCommit): Promise<boolean> {
+export async function isAccepted(context: EngineContext, commit: SessionCommit): Promise<boolean> {
   try {
     await requireAccepted(context, commit);
     return true;
@@ -122,7 +122,7 @@ function agesFor(request: CleanupRequest, retention: Retention | undefined): Map
   for (const status of new Set(statuses)) {
     if (!LIVING.some((known) => known === status)) throw unknownStatus("status", status);
     const age = olderThan ?? retention?.[status] ?? STALE_AFTER;
-    if (!isAge(age)) throw badAge("olderThan", age);
+    requireAge("olderThan", age);
     ages.set(age, [...(ages.get(age) ?? []), status]);
   }
   return ages;
@@ -132,7 +132,7 @@ function agesFor(request: CleanupRequest, retention: Retention | undefined): Map
 async function* phasedSessions({ options }: EngineContext, query: SessionQuery): AsyncGenerator<SessionId> {
   let cursor: string | undefined;
   do {
-    const page = await options.storage.list({ ...query, kind: "phased", ...(cursor === undefined ? {} : { cursor }) });
+    const page = await options.storage.list({ ...query, kind: "phased", cursor });
     for (const { sessionId } of page.items) yield sessionId;
     yield* (page.damaged ?? []).filter(isSessionId);
     cursor = page.cursor;
@@ -183,18 +183,14 @@ async function writeTombstone(
 function checkRetention(retention: Retention): void {
   for (const [status, age] of Object.entries(retention)) {
     if (!LIVING.some((known) => known === status)) throw unknownStatus(`retention.${shown(status)}`, status);
-    if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
+    if (age !== undefined) requireAge(`retention.${status}`, age);
   }
 }
 
-/** Returns true for a finite, non-negative number. */
-function isAge(age: number): boolean {
-  return Number.isFinite(age) && age >= 0;
-}
-
-/** Returns the error for an invalid age in an option. */
-function badAge(field: string, age: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${field} is ${age}: it must be a number of milliseconds`, {
+/** Throws `INVALID_INPUT` for an age that is not a finite, non-negative number. */
+function requireAge(field: string, age: number): void {
+  if (Number.isFinite(age) && age >= 0) return;
+  throw new PhasegateError("INVALID_INPUT", `${field} is ${age}: it must be a number of milliseconds`, {
     remedy: "Give an age in milliseconds, 0 or more; leave it out for the default.",
     details: { field, expected: "milliseconds, 0 or more" },
   });

@@ -1,11 +1,9 @@
 /** The notifications of an engine. They come at most once, and those of a commit after it; the log is the record. */
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
-import { ownedBy } from "../ports/actor.js";
 import { ENGINE_LEVELS, type Levels, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PlanChanges } from "./state/events.js";
-import type { SessionHead } from "./state/head.js";
 import type { StepRefused } from "./state/task-notes.js";
 import type { RunningChecks } from "./verify/run-verifiers.js";
 
@@ -23,15 +21,6 @@ export interface SessionNotification {
   readonly team?: string;
   /** The time of the event: ISO 8601, UTC. */
   readonly at: string;
-}
-
-/** Returns what each notification says about its session. */
-export function notificationOf(
-  sessionId: SessionId,
-  { workflowType, target, owner }: Pick<SessionHead, "workflowType" | "target" | "owner">,
-  at: string,
-): SessionNotification {
-  return { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
 }
 
 /** A person's decision at a gate. */

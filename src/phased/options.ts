@@ -219,13 +219,13 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
     claims: options.claims ?? "plain",
-    ...(options.inspectorUrl === undefined ? {} : { inspectorUrl: checkInspectorUrl(options.inspectorUrl) }),
+    inspectorUrl: options.inspectorUrl === undefined ? undefined : checkInspectorUrl(options.inspectorUrl),
     retention,
     owner: options.owner && checkOwner(options.owner),
     quotas: options.quotas,
     plans,
     targets,
-    ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
+    hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey,
   };
 }
 
@@ -245,11 +245,10 @@ function checkInspectorUrl(url: string): string {
 
 /** Fills in the defaults for missing or undefined limits. */
 function resolveLimits(given: Partial<EngineLimits>): EngineLimits {
-  const limits: { -readonly [L in keyof EngineLimits]: number } = { ...DEFAULT_LIMITS };
-  for (const name of Object.keys(DEFAULT_LIMITS).filter((key): key is keyof EngineLimits => key in DEFAULT_LIMITS)) {
-    limits[name] = given[name] ?? DEFAULT_LIMITS[name];
-  }
-  return limits;
+  const known = Object.entries(given).filter(
+    ([name, limit]) => Object.hasOwn(DEFAULT_LIMITS, name) && limit !== undefined,
+  );
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(known) };
 }
 
 function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {

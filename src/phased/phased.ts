@@ -9,8 +9,8 @@
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
- * - approval/: requests.ts takes a person's decision, waivers.ts requests for waivers and the answers, ledger.ts checks
- *   those in the log; the rules that routed sessions share are in src/approval
+ * - approval/: requests.ts takes requests for waivers and persons' decisions, ledger.ts checks those in the log; the rules
+ *   that routed sessions share are in src/approval
  * - verify/: what a gate verifies (verify.ts), how verifiers are run and what blocks (run-verifiers.ts), what they compare
  *   with (beginnings.ts), and when that is recorded (snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
@@ -28,7 +28,7 @@
  * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
  *   cleanup deletes
  * - statistics.ts: what statistics count, and which commits they read; loaded by its first call
- * - watch.ts: commits as they are appended; log-check.ts: what makes a log intact; log-copy.ts: how
+ * - log-check.ts: what makes a log intact; log-copy.ts: how
  *   sessions are copied to another storage
  * - engine-context.ts: what all operations of an engine share
  */
@@ -36,22 +36,25 @@ import { ApprovalGuard } from "../approval/guard.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import { type Receipt, readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
-import { ownedBy } from "../ports/actor.js";
 import type { Commit } from "../ports/storage-adapter.js";
 import { limitedFor } from "../runtime/access.js";
-import { linkTo } from "../runtime/notifier.js";
+import { linkTo, notificationOf } from "../runtime/notifier.js";
 import { isStepAhead } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
-import { type ApproveRequest, type DenyRequest, decide, listApprovals, viewRequest } from "./approval/requests.js";
 import {
+  type ApproveRequest,
+  type DenyRequest,
   type DenyWaiverRequest,
+  decide,
   decideWaiver,
+  listApprovals,
   listWaivers,
   requestWaiver,
+  viewRequest,
   viewWaiverRequest,
   type WaiveRequest,
-} from "./approval/waivers.js";
+} from "./approval/requests.js";
 import {
   attemptsWithEvidence,
   type CommitsRequest,
@@ -76,7 +79,7 @@ import { completeTask } from "./complete-task.js";
 import { executeCommand, loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, type LoadedSession, WorkflowList } from "./engine-context.js";
 import { cleanup, isAccepted, lookAtSession } from "./lists.js";
-import { type Notifications, notificationOf, type SessionNotification } from "./notifications.js";
+import type { Notifications, SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, Pinned } from "./pinned.js";
 import type { SyncRequest } from "./plan/sync.js";
@@ -85,13 +88,12 @@ import { startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory, type RecordedEvent } from "./state/history.js";
-import { phasedMachine } from "./state/machine.js";
+import { phasedMachine, type SessionCommit } from "./state/machine.js";
 import { isRefusalKept, type StepRefused } from "./state/task-notes.js";
 import type { Statistics, StatisticsRequest } from "./statistics.js";
 import { Beginnings } from "./verify/beginnings.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
-import { startOptions, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
-import type { SessionCommit } from "./watch.js";
+import { viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
 
 /** Returns an operation that shows something of a session. */
 function shows<T>(view: (context: EngineContext, loaded: LoadedSession) => Promise<T>) {
@@ -110,7 +112,7 @@ const onSession = {
     viewDocument(context, await loadSession(context, id), path),
   getState: shows(viewState),
   getFullState: shows(viewFullState),
-  getOptions: shows((context, { session }) => startOptions(context, session.sessionId)),
+  getOptions: shows(({ pinned }, { session }) => pinned.options(session.sessionId)),
   artifact: async (context: EngineContext, id: SessionId, { phase }: { readonly phase: number }) =>
     viewArtifact(context, await loadSession(context, id), phase),
   history: async (context: EngineContext, id: SessionId, { evidence = false }: HistoryRequest) => {
@@ -212,11 +214,8 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     trustsHeads: true,
     onCommit: (commit, before) => {
       if (notifications.isHeard) {
-        const { sessionId, head, events, at } = commit;
-        const { workflowType, target, owner } = head;
-        const of = { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
-        const link = () => linkTo(options.inspectorUrl, commit);
-        for (const event of events) announce(notifications, of, event, head.createdAt, link);
+        const of = notificationOf(commit.sessionId, commit.head, commit.at);
+        for (const event of commit.events) announce(notifications, of, event, commit, options.inspectorUrl);
       }
       options.telemetry?.committed("phased", commit, before?.head, options.storage);
     },
@@ -242,13 +241,13 @@ async function readWatched(context: EngineContext, commit: Commit): Promise<Sess
   return (await isAccepted(context, read)) ? read : undefined;
 }
 
-/** Notifies the host of an event. */
+/** Notifies the host of an event of a commit. */
 function announce(
   notifications: Notifications,
   of: SessionNotification,
   event: SessionEvent,
-  createdAt: string,
-  link: () => ReturnType<typeof linkTo>,
+  commit: SessionCommit,
+  inspectorUrl: string | undefined,
 ): void {
   switch (event.type) {
     case "started":
@@ -259,25 +258,20 @@ function announce(
       return notifications.notify("phaseEntered", { ...of, phase: event.phase });
     case "approval_requested": {
       const { phase, attempt, evidenceHash, prompt, approvers } = event;
-      return notifications.notify("approvalRequested", {
-        ...{ ...of, phase, attempt, evidenceHash, prompt, approvers },
-        ...link(),
-      });
-    }
-    case "approved":
-    case "denied": {
-      const { phase, by, note, authenticated } = event;
-      return notifications.notify(event.type, { ...of, phase, by, note, authenticated });
+      const asked = { phase, attempt, evidenceHash, prompt, approvers };
+      return notifications.notify("approvalRequested", { ...of, ...asked, ...linkTo(inspectorUrl, commit) });
     }
     case "waiver_requested": {
       const { phase, fields, reason, approvers } = event;
-      return notifications.notify("waiverRequested", { ...of, phase, fields, reason, approvers, ...link() });
+      const asked = { phase, fields, reason, approvers };
+      return notifications.notify("waiverRequested", { ...of, ...asked, ...linkTo(inspectorUrl, commit) });
     }
+    case "approved":
+    case "denied":
     case "waiver_granted":
     case "waiver_denied": {
       const { phase, by, note, authenticated } = event;
-      const name = event.type === "waiver_granted" ? "waiverGranted" : "waiverDenied";
-      return notifications.notify(name, { ...of, phase, by, note, authenticated });
+      return notifications.notify(NAMES[event.type], { ...of, phase, by, note, authenticated });
     }
     case "gate_passed":
       return notifications.notify("gatePassed", { ...of, phase: event.phase, attempt: event.attempt });
@@ -286,13 +280,15 @@ function announce(
       return notifications.notify("gateFailed", { ...of, phase, attempt, problems });
     }
     case "task_completed":
-      return notifications.notify("taskCompleted", { ...of, phase: event.phase, task: event.task, note: event.note });
-    case "task_given_up":
-      return notifications.notify("taskGivenUp", { ...of, phase: event.phase, task: event.task, note: event.note });
+    case "task_given_up": {
+      const { phase, task, note } = event;
+      return notifications.notify(NAMES[event.type], { ...of, phase, task, note });
+    }
     case "gate_overridden":
-      return notifications.notify("gateOverridden", { ...of, phase: event.phase, by: event.by, reason: event.reason });
-    case "phase_skipped":
-      return notifications.notify("phaseSkipped", { ...of, phase: event.phase, by: event.by, reason: event.reason });
+    case "phase_skipped": {
+      const { phase, by, reason } = event;
+      return notifications.notify(NAMES[event.type], { ...of, phase, by, reason });
+    }
     case "paused":
       return notifications.notify("paused", { ...of, note: event.note });
     case "resumed":
@@ -315,14 +311,28 @@ function announce(
       const verifiers = event.snapshots.map(({ verifier }) => verifier);
       return notifications.notify("snapshotsTaken", { ...of, phase: event.phase, verifiers });
     }
-    case "completed":
-      return notifications.notify("completed", { ...of, milliseconds: Date.parse(of.at) - Date.parse(createdAt) });
+    case "completed": {
+      const milliseconds = Date.parse(of.at) - Date.parse(commit.head.createdAt);
+      return notifications.notify("completed", { ...of, milliseconds });
+    }
     case "failed":
       return notifications.notify("failed", { ...of, phase: event.phase, attempts: event.attempts });
     case "deleted":
       return notifications.notify("deleted", { ...of, reason: event.reason });
   }
 }
+
+/** The notifications of the events that say the same of a session. */
+const NAMES = {
+  approved: "approved",
+  denied: "denied",
+  waiver_granted: "waiverGranted",
+  waiver_denied: "waiverDenied",
+  task_completed: "taskCompleted",
+  task_given_up: "taskGivenUp",
+  gate_overridden: "gateOverridden",
+  phase_skipped: "phaseSkipped",
+} as const;
 
 /** A step ahead that was refused. */
 export interface RefusedStep extends StepRefused {

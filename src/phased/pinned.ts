@@ -16,7 +16,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.j
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { type ArtifactName, artifactNames } from "./state/history.js";
-import { isPinning, type PhasedCommit, type PhasedKernel, type PhasedSession } from "./state/machine.js";
+import { isPinning, type PhasedKernel, type PhasedSession, type SessionCommit } from "./state/machine.js";
 
 /** The session of a structure. */
 type PinnedSession = Pick<PhasedSession, "sessionId" | "head">;
@@ -80,8 +80,10 @@ export class Pinned {
     { sessionId }: Pick<PinnedSession, "sessionId">,
     structure: WorkflowStructure,
   ): Promise<Skips | undefined> {
-    if (structure.phases.every(({ skipWhen }) => skipWhen === undefined)) return undefined;
-    return skipsWith(structure, await this.options(sessionId));
+    for (const { skipWhen } of structure.phases) {
+      if (skipWhen !== undefined) return skipsWith(structure, await this.options(sessionId));
+    }
+    return undefined;
   }
 
   /**
@@ -140,7 +142,7 @@ function fingerprint(structure: WorkflowStructure, phase: number): string | unde
   return gate?.kind === "schema" ? JSON.stringify(gate.jsonSchema) : gate?.kind;
 }
 
-function withNames(found: Found, { events, at, version }: PhasedCommit): Found {
+function withNames(found: Found, { events, at, version }: SessionCommit): Found {
   // Most commits change no names; copying all for each commit would cost more than reading them.
   if (!events.some(({ type }) => type === "gate_passed" || type === "rolled_back")) return found;
   return artifactNames(

@@ -6,20 +6,21 @@ import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
 import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
-import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
 import type {
+  ApprovalResult,
+  ApproveRequest,
+  DenyRequest,
   DenyWaiverRequest,
   RequestWaiver,
   WaiveRequest,
   WaiverRequest,
   WaiverRequested,
   WaiverResult,
-} from "./approval/waivers.js";
+} from "./approval/requests.js";
 import type { ArtifactView, CommitsRequest, HistoryRequest } from "./artifacts.js";
 import type {
   AssignRequest,
   DeleteResult,
-  Keyed,
   MoveRequest,
   MoveResult,
   PauseResult,
@@ -32,11 +33,11 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased, RefusedStep, SessionOperations } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { OperatorNote } from "./state/commands.js";
+import type { Keyed, OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
+import type { SessionCommit } from "./state/machine.js";
 import type { Followed } from "./verify/verify.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
-import type { SessionCommit } from "./watch.js";
 
 /** What the operations share, and the operations themselves once they are loaded. */
 export interface LoadedContext extends EngineContext {
@@ -52,7 +53,10 @@ export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: Evi
  * `SESSION_NOT_FOUND`, `TAMPERED` (the log is not what was written), `FORMAT_TOO_NEW` (a newer version
  * wrote it), `BUSY`, `STORAGE_FAILED` or `INTERNAL`. Methods that take an idempotency key reject with
  * `IDEMPOTENCY_KEY_REUSED` if it came with another command before. Methods that show or change a session
- * reject with `APPROVAL_REFUSED` if it passed a gate with an approval that this host does not accept.
+ * reject with `APPROVAL_REFUSED` if it passed a gate with an approval that this host does not accept. Methods that read a
+ * phase reject with `PHASE_LOCKED` if it is ahead and `PHASE_OUT_OF_RANGE` if there is no such phase; those that change one
+ * also with `PHASE_ALREADY_COMPLETED`, as `phase` must be the current one. `INVALID_INPUT` is also for a request whose
+ * members are unknown or of the wrong type, or have texts that are empty or too long.
  */
 export class Session<Phase extends number = number, Evidence extends Record<Phase, unknown> = Record<Phase, unknown>> {
   /** The session's id. */
@@ -76,9 +80,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
 
   /**
    * Returns the current phase, or a completed one if its number is given.
-   * @throws {PhasegateError} `INVALID_INPUT` when an argument is not a whole number.
-   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
-   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
    */
   phase(number?: Phase): Promise<PhaseView> {
@@ -87,9 +88,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
 
   /**
    * Returns a task of the current phase, or of a completed one.
-   * @throws {PhasegateError} `INVALID_INPUT` when an argument is not a whole number.
-   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
-   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
    * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is open.
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
@@ -117,8 +115,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * Notes a task of the current phase as done, for whoever continues the work. The gate of a phase from a plan takes it as
    * the claim of this task; other gates don't look at it. It counts as no attempt. Noting it again changes nothing. `skipped` leaves
    * optional tasks out; `task` may then be undefined.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
    * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
    * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is open.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
@@ -132,8 +128,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * Submits evidence to the gate of the current phase. An unmet gate is a result, not an error.
    * @throws {PhasegateError} `EVIDENCE_UNSAFE` when the evidence is not plain JSON.
    * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `limits.maxEvidenceBytes`.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when the phase was tried `limits.maxAttemptsTotal` times.
    * @throws {PhasegateError} `DEFINITION_CHANGED` when the gate's schema is no longer the pinned one.
@@ -169,9 +163,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   /**
    * Returns the accepted evidence of a completed phase; undefined for the current phase, and for one that was skipped.
    * Reads the whole log.
-   * @throws {PhasegateError} `INVALID_INPUT` when an argument is not a whole number.
-   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
-   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    */
   artifact(phase: Phase): Promise<ArtifactView | undefined> {
     return this.#run("artifact", { phase });
@@ -211,7 +202,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   /**
    * Pauses an active session.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
-   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
    */
   pause(request: Keyed & OperatorNote = {}): Promise<PauseResult> {
     return this.#run("pause", request);
@@ -234,8 +224,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    *   session is neither active nor failed.
    * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when an agent asks after `limits.maxAttemptsTotal` failures.
    * @throws {PhasegateError} `SESSION_LIMIT` when the session has failed, and `limits.maxActiveSessions` are active.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
    */
   retryPhase(
     phase: Phase,
@@ -255,11 +243,8 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
 
   /**
    * Passes the current phase without evidence, where its gate allows it. For the host only.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `reason` is too long.
    * @throws {PhasegateError} `NOT_ALLOWED` when the gate does not allow it.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
    */
   overrideGate(phase: Phase, request: MoveRequest): Promise<MoveResult> {
     return this.#run("overrideGate", { ...request, phase });
@@ -267,11 +252,8 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
 
   /**
    * Skips the current phase, where the definition allows it. For the host only.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `reason` is too long.
    * @throws {PhasegateError} `NOT_ALLOWED` when the definition does not allow it.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
    */
   skipPhase(phase: Phase, request: MoveRequest): Promise<MoveResult> {
     return this.#run("skipPhase", { ...request, phase });
@@ -309,10 +291,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
     return this.#run("syncPlan", request);
   }
 
-  /**
-   * Deletes the session with a tombstone that records the reason; its id is never used again.
-   * @throws {PhasegateError} `INVALID_INPUT` when the reason is too long.
-   */
+  /** Deletes the session with a tombstone that records the reason; its id is never used again. */
   delete(request: { readonly reason?: string; readonly operator?: string } = {}): Promise<DeleteResult> {
     return this.#run("deleteSession", request);
   }
@@ -331,7 +310,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * Approves what the session waits for: its phase passes. For the host only.
    * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the approval does not count;
    *   `details.reason` says why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    */
   approve(request: ApproveRequest): Promise<ApprovalResult> {
@@ -342,7 +320,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * Denies what the session waits for: a failed attempt with the note as its problem. For the host only.
    * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count;
    *   `details.reason` says why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    */
   deny(request: DenyRequest): Promise<ApprovalResult> {
@@ -358,8 +335,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    *   asks for.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed, or waits for an
    *   approval.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
    */
   requestWaiver(phase: Phase, request: Omit<RequestWaiver, "phase">): Promise<WaiverRequested> {
     return this.#run("requestWaiver", { ...request, phase });
@@ -375,7 +350,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * host only.
    * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the waiver does not count; `details.reason` says
    *   why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
    */
   waive(request: WaiveRequest): Promise<WaiverResult> {
     return this.#run("waive", request);
@@ -386,7 +360,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * host only.
    * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count; `details.reason` says
    *   why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
    */
   denyWaiver(request: DenyWaiverRequest): Promise<WaiverResult> {
     return this.#run("denyWaiver", request);
@@ -400,12 +373,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   ): Promise<SessionOperations[Name]["answer"]> {
     const workflowType = this.#workflowType;
     const work = (context: LoadedContext) =>
-      context.phased.operate(
-        workflowType === undefined ? context : { ...context, workflowType },
-        this.id,
-        name,
-        request,
-      );
+      context.phased.operate(workflowType ? { ...context, workflowType } : context, this.id, name, request);
     return this.#operations.run(name, work, succeeded);
   }
 }

@@ -20,7 +20,7 @@ import {
   unknownOptions,
 } from "../rules/options.js";
 import { sinceFault } from "../workflow/gate-definition.js";
-import { isJsonObject, type JsonObject, type JsonValue, optional } from "../workflow/json.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
 import type { VerifyDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { asJson } from "./artifacts.js";
@@ -203,8 +203,7 @@ async function optionsFaultOf(
   // All others were checked as they are.
   if (!JSON.stringify(params).includes("{options.")) return undefined;
   const verifier = verifierOf(verifiers, name);
-  const verbatim = verifier?.verbatim;
-  return paramsFault(name, verifier, () => fillKnownOptions(params, settings, optional("verbatim", verbatim)));
+  return paramsFault(name, verifier, () => fillKnownOptions(params, settings, { verbatim: verifier?.verbatim }));
 }
 
 /**

@@ -120,24 +120,35 @@ export async function startSession(context: EngineContext, request: StartRequest
   await requireVerifiers(structure, options);
   await requireFittingOptions(structure, settings, options);
   await requireRules(definition.structure, options.clock);
-  const entry = await entryOf(structure, settings);
-  const first = structure.phases[entry.position] ?? structure.phases.at(-1);
+  const hasSkips = structure.phases.some(({ skipWhen }) => skipWhen !== undefined);
+  const skips = hasSkips ? await skipsWith(structure, settings) : undefined;
+  const start = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  // The number of phases if all are skipped.
+  const position = landing(start, structure, skips);
+  const first = structure.phases[position] ?? structure.phases.at(-1);
   if (first !== undefined) await readText(context, structure, target, first);
   await checkSessionLimit(context, keyed);
   const others = await openSessionsOn(context, structure.type, target);
-  const started = await appendStart(context, structure, { target, settings, entry, owner }, keyed);
+  const started = await appendStart(context, structure, { target, settings, position, skips, owner }, keyed);
   if (!started.replayed) context.pinned.remember(started, structure, settings);
   const session = await sessionNow(context, started);
   const loaded = { session, structure: await context.pinned.structure(session) };
   const phase = await viewPhase(context, loaded, session.head.phase);
   const { sessionId, replayed } = started;
-  const openSessions = others.filter((other) => other.sessionId !== sessionId).slice(0, OTHERS_MAX);
-  const more = { ...skippedIn(started.events, loaded.structure), ...startedPlan(loaded.structure, warnings) };
-  const open = openPhases(loaded.structure.phases);
-  const settled = await context.pinned.options(sessionId);
-  const searches = loaded.structure.searches === true;
-  const current = { options: settled, phase, openPhases: open, searches, openSessions, replayed, ...more };
-  return { sessionId, workflowType: structure.type, target, ...current };
+  const { plan, phases, searches = false } = loaded.structure;
+  return {
+    sessionId,
+    workflowType: structure.type,
+    target,
+    options: await context.pinned.options(sessionId),
+    phase,
+    skipped: skippedIn(started.events, loaded.structure),
+    openPhases: openPhases(phases),
+    searches,
+    openSessions: others.filter((other) => other.sessionId !== sessionId).slice(0, OTHERS_MAX),
+    plan: plan && { path: plan.path, dialect: plan.dialect, shift: plan.shift, warnings },
+    replayed,
+  };
 }
 
 /** Returns the newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the most similar type. */
@@ -170,20 +181,6 @@ async function checkTarget(
   const target = parseRelativePath(value);
   await options.targets?.check(target);
   return target;
-}
-
-/** How a new session begins. */
-interface Entry {
-  /** The position of the phase that it enters, from 0; the number of phases if all are skipped. */
-  readonly position: number;
-  readonly skips: Skips | undefined;
-}
-
-async function entryOf(structure: WorkflowStructure, settings: JsonObject): Promise<Entry> {
-  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
-  const isPlain = structure.phases.every(({ skipWhen }) => skipWhen === undefined);
-  const skips = isPlain ? undefined : await skipsWith(structure, settings);
-  return { position: landing(position, structure, skips), skips };
 }
 
 /** Returns the structure with the phases of the plan, if it has one. A repeated start does not read the plan again. */
@@ -239,7 +236,9 @@ async function checkSessionLimit(context: EngineContext, keyed: KeyedStart | und
 interface Beginning {
   readonly target: string;
   readonly settings: JsonObject;
-  readonly entry: Entry;
+  /** The position of the phase that it enters, from 0. */
+  readonly position: number;
+  readonly skips: Skips | undefined;
   readonly owner: Owner | undefined;
 }
 
@@ -258,11 +257,10 @@ async function openSessionsOn(context: EngineContext, workflowType: string, targ
 async function appendStart(
   context: EngineContext,
   structure: WorkflowStructure,
-  { target, settings, entry, owner }: Beginning,
+  { target, settings, position, skips, owner }: Beginning,
   keyed: KeyedStart | undefined,
 ): Promise<PhasedOutcome> {
   const { limits, clock } = context.options;
-  const { position, skips } = entry;
   const command = { command: { type: "start", target, options: settings, owner } as const, structure, limits, skips };
   const prepare = async (sessionId: SessionId) => {
     const session = { sessionId, head: { workflowType: structure.type, target }, options: settings };
@@ -310,10 +308,4 @@ async function startKeyed(
 function timeStamp(now: number): string {
   const digits = new Date(now).toISOString().replace(/[^0-9]/g, "");
   return `${digits.slice(0, 8)}_${digits.slice(8, 14)}`;
-}
-
-function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): Pick<StartResult, "plan"> {
-  if (plan === undefined) return {};
-  const { path, dialect, shift } = plan;
-  return { plan: { path, dialect, shift, warnings } };
 }

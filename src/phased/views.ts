@@ -8,8 +8,7 @@ import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
-import { viewAwaited, viewDenial } from "./approval/requests.js";
-import { phaseNow, viewWaivers, type WaiversView } from "./approval/waivers.js";
+import { phaseNow, viewAwaited, viewDenial, viewWaivers, type WaiversView } from "./approval/requests.js";
 import { type ArtifactView, loadArtifacts, readEvents } from "./artifacts.js";
 import { loadPlanned, phaseAsked, requirePhase } from "./context.js";
 import {
@@ -25,7 +24,6 @@ import {
 import type { EngineContext, LoadedSession, TextView } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/commands.js";
-import { approvalOf } from "./state/decide-gate.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
 import { type LastNote, type PhaseTask, tasksOf } from "./state/task-notes.js";
@@ -72,18 +70,22 @@ export interface DocumentView extends SessionFacts {
   readonly task?: number;
 }
 
-/** A phase as an agent may see it. */
-export interface PhaseView extends SessionFacts, TextView, WaiversView {
-  /** The documents that its text names and that the session may read; at most 50. */
+/** A text as an agent reads it, with its phase. */
+interface ReadView extends TextView {
+  /** The documents that it names and that the session may read; at most 50. */
   readonly documents: readonly NamedDocument[];
+  /** The phase: the current one, or a completed one. The current one without what is waived. */
+  readonly phase: PhaseDefinition;
+  /** The tasks of that phase, and which of them are done. */
+  readonly tasks: readonly PhaseTask[];
+}
+
+/** A phase as an agent may see it. */
+export interface PhaseView extends SessionFacts, ReadView, WaiversView {
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
   /** The type of the session's workflow. */
   readonly workflowType: string;
-  /** The requested phase: the current one, or a completed one. The current one without what is waived. */
-  readonly phase: PhaseDefinition;
-  /** Its tasks, and which of them are done. */
-  readonly tasks: readonly PhaseTask[];
   /** The names of earlier phases' artifacts, by phase. */
   readonly artifacts: ReadonlyMap<number, readonly string[]>;
   /** The approval that the session waits for, if it does. */
@@ -91,15 +93,9 @@ export interface PhaseView extends SessionFacts, TextView, WaiversView {
 }
 
 /** A task as an agent may see it. */
-export interface TaskView extends SessionFacts, TextView {
-  /** The documents that its text names and that the session may read; at most 50. */
-  readonly documents: readonly NamedDocument[];
+export interface TaskView extends SessionFacts, ReadView {
   /** For a task from a plan: its state, and the other tasks of its phase. */
   readonly plan?: PlannedTaskView;
-  /** The phase of the task. */
-  readonly phase: PhaseDefinition;
-  /** The tasks of that phase, and which of them are done. */
-  readonly tasks: readonly PhaseTask[];
   /** The requested task. */
   readonly task: TaskDefinition;
 }
@@ -168,16 +164,25 @@ export interface PhaseSkip {
   readonly by: string;
 }
 
-/** Returns the current phase or a completed one. Throws `PHASE_LOCKED` for one that is ahead. */
-export async function viewPhase(context: EngineContext, loaded: LoadedSession, number: number): Promise<PhaseView> {
-  const { session, structure, unapproved } = loaded;
+/** Returns a phase that may be read: the current one or a completed one, with no approval before it that does not count. */
+async function readable(
+  context: EngineContext,
+  { session, structure, unapproved }: LoadedSession,
+  number: number,
+): Promise<PhaseDefinition> {
   if (unapproved !== undefined) throw notAccepted(unapproved);
-  const { head } = session;
-  const refusal = readingRefusal(head, number, structure);
+  const refusal = readingRefusal(session.head, number, structure);
   if (refusal !== undefined) throw refusal;
   await context.approvalGuard.check(session, structure);
+  return requirePhase(structure, number);
+}
+
+/** Returns the current phase or a completed one. Throws `PHASE_LOCKED` for one that is ahead. */
+export async function viewPhase(context: EngineContext, loaded: LoadedSession, number: number): Promise<PhaseView> {
+  const { session, structure } = loaded;
+  const { head } = session;
+  const phase = await readable(context, loaded, number);
   await snapshotGaps(context, session, structure);
-  const phase = requirePhase(structure, number);
   const waivers = await viewWaivers(context, session, structure);
   const asked = phaseAsked(context, head, phase, waivers.waived);
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, asked));
@@ -206,12 +211,8 @@ export async function viewTask(
   phaseNumber: number,
   taskNumber: number,
 ): Promise<TaskView> {
-  const { session, structure, unapproved } = loaded;
-  if (unapproved !== undefined) throw notAccepted(unapproved);
-  const refusal = readingRefusal(session.head, phaseNumber, structure);
-  if (refusal !== undefined) throw refusal;
-  await context.approvalGuard.check(session, structure);
-  const phase = requirePhase(structure, phaseNumber);
+  const { session, structure } = loaded;
+  const phase = await readable(context, loaded, phaseNumber);
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
   const asked = await phaseNow(context, loaded, phase);
@@ -235,19 +236,18 @@ export async function viewDocument(
   loaded: LoadedSession,
   given: string,
 ): Promise<DocumentView> {
-  const { session, structure, unapproved } = loaded;
-  if (unapproved !== undefined) throw notAccepted(unapproved);
-  await context.approvalGuard.check(session, structure);
+  const { session, structure } = loaded;
+  const current = await readable(context, loaded, session.head.phase);
   const { document, isText } = await findDocument(context, loaded, given);
   const read = await document.read();
   const values = { target: session.head.target, plan: structure.plan?.path };
   const content = isText ? await withOptions(context, session.sessionId, filled(read, values)) : read;
   const documents = await namedDocuments(context, loaded, document.path, content);
-  const phase = await phaseNow(context, loaded, requirePhase(structure, session.head.phase));
+  const phase = await phaseNow(context, loaded, current);
   const tasks = await phaseTasks(context, loaded, phase);
-  const task = await taskThatNames(context, loaded, { phase, tasks, path: document.path });
-  const about = { path: document.path, content, documents, phase, tasks };
-  return { ...factsOf(context, session), ...about, task };
+  const { path } = document;
+  const task = await taskThatNames(context, loaded, { phase, tasks, path });
+  return { ...factsOf(context, session), path, content, documents, phase, tasks, task };
 }
 
 /** Returns the tasks of a phase, without what is waived, by the session and its current plan. */
@@ -268,10 +268,14 @@ export async function viewState(context: EngineContext, loaded: LoadedSession): 
     const { message, remedy } = notAccepted(unapproved);
     return { ...stateOf(context, loaded), awaitingApproval: false, unapproved: { ...unapproved, message, remedy } };
   }
-  const { position, waiver, waived } = session.head;
-  const asksPerson = approvalOf(structure.phases[position]?.gate) !== undefined || (waiver ?? waived) !== undefined;
-  if (structure.plan === undefined && !asksPerson) return stateOf(context, loaded);
-  return withMore(context, loaded);
+  const waivers = await viewWaivers(context, session, structure);
+  return {
+    ...stateOf(context, loaded),
+    ...(await planOf(context, loaded, waivers.waived)),
+    ...waivers,
+    awaiting: await viewAwaited(context, session),
+    denied: await viewDenial(context, session, structure),
+  };
 }
 
 /** Returns the state of a session with artifacts and options from its log. */
@@ -280,7 +284,7 @@ export async function viewFullState(context: EngineContext, loaded: LoadedSessio
   return {
     ...(await viewState(context, loaded)),
     artifacts: await loadArtifacts(context, session),
-    options: await startOptions(context, session.sessionId),
+    options: await context.pinned.options(session.sessionId),
     skips: await skipsOf(context, loaded),
   };
 }
@@ -296,11 +300,6 @@ async function skipsOf(context: EngineContext, { session, structure }: LoadedSes
     found.set(position, { phase: structure.phases[position]?.number ?? event.phase, reason, by });
   }
   return [...found].sort(([one], [other]) => one - other).map(([, skip]) => skip);
-}
-
-/** Returns the options that a session was started with. */
-export async function startOptions({ pinned }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
-  return pinned.options(sessionId);
 }
 
 /** Returns the facts about a session that decide what is possible. */
@@ -319,7 +318,7 @@ export function factsOf(
     waitsForWaiver: isWaiverOpen(head),
     waiverRefused: head.waiver?.denied === true,
     exhausted: head.status !== "completed" && exhausted(head, context.options.limits) !== undefined,
-    ...(unrecorded.length === 0 ? {} : { unrecorded }),
+    unrecorded: unrecorded.length === 0 ? undefined : unrecorded,
   };
 }
 
@@ -339,36 +338,22 @@ function stateOf(context: EngineContext, { session, structure }: LoadedSession):
     skippedPhases: numbers(head.skipped),
     waivedPhases: numbers(head.withWaivers ?? []),
     tasks: current === undefined ? [] : tasksOf(head, structure, current),
-    ...(head.tasks?.last === undefined ? {} : { note: head.tasks.last }),
+    note: head.tasks?.last,
   };
 }
 
-/** Adds what the head does not have: the plan, the awaited approval and the last denial. */
-async function withMore(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
-  const waivers = await viewWaivers(context, loaded.session, loaded.structure);
-  const state =
-    loaded.structure.plan === undefined ? stateOf(context, loaded) : await withPlan(context, loaded, waivers.waived);
-  const awaiting = await viewAwaited(context, loaded.session);
-  const denied = await viewDenial(context, loaded.session);
-  return {
-    ...state,
-    ...waivers,
-    ...(awaiting === undefined ? {} : { awaiting }),
-    ...(denied === undefined ? {} : { denied }),
-  };
-}
-
-async function withPlan(
+/** Returns what a session's plan says of the current phase, and of all its tasks. */
+async function planOf(
   context: EngineContext,
   loaded: LoadedSession,
   waived: WaiversView["waived"],
-): Promise<StateView> {
+): Promise<Partial<Pick<StateView, "plan" | "tasks">>> {
+  const { session, structure } = loaded;
+  if (structure.plan === undefined) return {};
   const { viewPlannedPhase } = await loadPlanned();
-  const { head } = loaded.session;
-  const state = stateOf(context, loaded);
-  const current = phaseAsked(context, head, requirePhase(loaded.structure, head.phase), waived);
+  const current = phaseAsked(context, session.head, requirePhase(structure, session.head.phase), waived);
   const live = await viewPlannedPhase(context, loaded, current);
-  if (live === undefined) return state;
+  if (live === undefined) return {};
   const { tasks, ...plan } = live;
-  return { ...state, tasks: tasksOf(head, loaded.structure, current, tasks), plan };
+  return { tasks: tasksOf(session.head, structure, current, tasks), plan };
 }

@@ -1,6 +1,7 @@
 /** A handle on one instance of a routed workflow. */
 import type { Receipt } from "../log/commit.js";
-import type { AssignRequest, Keyed } from "../phased/commands.js";
+import type { AssignRequest } from "../phased/commands.js";
+import type { Keyed } from "../phased/state/commands.js";
 import type { Owner } from "../ports/actor.js";
 import type { Operations } from "../runtime/operations.js";
 import { parseSessionId } from "../workflow/names.js";

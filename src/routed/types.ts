@@ -2,7 +2,7 @@
 import type { ApprovalPass, Unapproved } from "../approval/guard.js";
 import type { ApprovalRequested } from "../approval/message.js";
 import type { Problem } from "../gate/verdict.js";
-import type { Keyed } from "../phased/commands.js";
+import type { Keyed } from "../phased/state/commands.js";
 import type { Verification } from "../phased/state/events.js";
 import type { Followed } from "../phased/verify/verify.js";
 import type { JsonObject } from "../workflow/json.js";

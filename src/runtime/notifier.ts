@@ -5,7 +5,8 @@
  */
 import { EventEmitter } from "eventemitter3";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
-import { meantOr, shown } from "../workflow/names.js";
+import { type Owner, ownedBy } from "../ports/actor.js";
+import { meantOr, type SessionId, shown } from "../workflow/names.js";
 
 /** A listener. If it throws or rejects, neither the other listeners nor the call are affected. */
 export type Listener<P> = (payload: P) => unknown;
@@ -105,6 +106,15 @@ function noNotification(name: string, names: readonly string[]): PhasegateError<
     remedy: meantOr(name, names, `There are ${names.join(", ")}.`),
     details: { field: "name" },
   });
+}
+
+/** Returns what each notification says of its session. */
+export function notificationOf(
+  sessionId: SessionId,
+  { workflowType, target, owner }: { readonly workflowType: string; readonly target: string; readonly owner?: Owner },
+  at: string,
+) {
+  return { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
 }
 
 /** Returns the link to a request on the inspector's page, by the hash of its commit; nothing if the host names no page. */

@@ -26,13 +26,6 @@ export function ownValue(object: JsonValue | undefined, name: string): JsonValue
   return isJsonObject(object) && Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** Returns an object with a key if it has a value, otherwise an empty one: to be spread into another object. */
-export function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  const entry: { [P in K]?: V } = {};
-  if (value !== undefined) entry[key] = value;
-  return entry;
-}
-
 /** The type of an object whose members that may be undefined are optional instead. */
 export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;

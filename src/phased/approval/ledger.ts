@@ -25,7 +25,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structur
 import { approvalOf } from "../state/decide-gate.js";
 import type { EventOf, SessionEvent, Verification, Waived } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
-import { isPinning, type PhasedCommit } from "../state/machine.js";
+import { isPinning, type SessionCommit } from "../state/machine.js";
 
 /** An approval that a session waits for: its evidence is complete. */
 export interface AwaitedApproval extends ApprovalRequested {
@@ -59,14 +59,20 @@ export interface Denial {
   readonly at: string;
 }
 
-/** Returns the question that a commit asks. */
-export function awaitedBy(
-  { sessionId, hash, at, head }: PhasedCommit,
-  { phase, attempt, evidenceHash, prompt, approvers }: EventOf<"approval_requested">,
-): AwaitedApproval {
-  const { workflowType, revision } = head;
-  const question = { sessionId, workflowType, revision, phase, evidenceHash, request: hash };
-  return { ...question, attempt, prompt, approvers, askedAt: at };
+/** A question to a person, and its commit. */
+export interface Asked<T extends "approval_requested" | "waiver_requested"> {
+  readonly commit: SessionCommit;
+  readonly event: EventOf<T>;
+}
+
+/** Returns the approval that a commit asks for. */
+export function awaitedBy({ commit, event }: Asked<"approval_requested">): AwaitedApproval {
+  const { phase, attempt, evidenceHash, prompt, approvers } = event;
+  return { ...askedBy(commit), phase, evidenceHash, attempt, prompt, approvers };
+}
+
+function askedBy({ sessionId, hash: request, at: askedAt, head: { workflowType, revision } }: SessionCommit) {
+  return { sessionId, workflowType, revision, request, askedAt };
 }
 
 /** A request for a waiver that a session waits for. */
@@ -81,20 +87,10 @@ export interface AwaitedWaiver extends WaiverQuestion {
   readonly askedAt: string;
 }
 
-/** A request and its commit. */
-export interface AskedWaiver {
-  readonly commit: PhasedCommit;
-  readonly event: EventOf<"waiver_requested">;
-}
-
-/** Returns the request that a commit makes. */
-export function awaitedWaiverBy(
-  { sessionId, hash, at, head }: PhasedCommit,
-  { phase, fields, reason, approvers }: EventOf<"waiver_requested">,
-): AwaitedWaiver {
-  const { workflowType, revision } = head;
-  const question = { sessionId, workflowType, revision, phase, fields, request: hash };
-  return { ...question, reason, approvers, askedAt: at };
+/** Returns the request for a waiver that a commit makes. */
+export function awaitedWaiverBy({ commit, event }: Asked<"waiver_requested">): AwaitedWaiver {
+  const { phase, fields, reason, approvers } = event;
+  return { ...askedBy(commit), phase, fields, reason, approvers };
 }
 
 /** A phase's gate that passed with a person's approval or waiver, and whether this host accepts it. */
@@ -121,11 +117,11 @@ export type SessionAudit = AuditReport & ApprovalAudit<ApprovedPass>;
 /** The approvals in a log up to a commit. */
 interface Ledger {
   readonly structure?: WorkflowStructure;
-  readonly asked?: { readonly commit: PhasedCommit; readonly event: EventOf<"approval_requested"> };
+  readonly asked?: Asked<"approval_requested">;
   /** The waivers of the current phase by the versions of the commits that grant them. */
   readonly waivers: ReadonlyMap<number, CheckedApproval>;
   /** The requests for waivers at the current phase, by version. */
-  readonly requests: ReadonlyMap<number, AskedWaiver>;
+  readonly requests: ReadonlyMap<number, Asked<"waiver_requested">>;
   /** The phases that count as passed with an approval, by position. */
   readonly passes: ReadonlyMap<number, ApprovedPass>;
   /** The signatures in the last commit that count. */
@@ -133,11 +129,11 @@ interface Ledger {
 }
 
 /** Returns the ledger after one more commit, with each approval and waiver checked by this host's keys. */
-async function addToLedger(ledger: Ledger, commit: PhasedCommit, options: ApprovalOptions): Promise<Ledger> {
+async function addToLedger(ledger: Ledger, commit: SessionCommit, options: ApprovalOptions): Promise<Ledger> {
   let { structure, asked, waivers, requests } = ledger;
   const passes = new Map(ledger.passes);
   const used: KeyUse[] = [];
-  const use = ({ by }: { readonly by: string }, { key }: CheckedApproval) => {
+  const use = (by: string, { key }: CheckedApproval) => {
     if (key !== undefined) used.push({ version: commit.version, by, key });
   };
   for (const event of commit.events) {
@@ -147,22 +143,21 @@ async function addToLedger(ledger: Ledger, commit: PhasedCommit, options: Approv
     else if (event.type === "waiver_granted") {
       const approvers = approvalOf(phaseIn(structure, event.phase)?.gate)?.approvers;
       const checked = await checkWaiver(event, requests.get(event.asked), approvers, options);
-      use(event, checked);
+      use(event.by, checked);
       waivers = new Map(waivers).set(commit.version, checked);
     } else if (event.type === "gate_passed") {
       const { phase, position, waived = [] } = event;
       const approval = approvalOf(structure?.phases[position]?.gate);
       const checkOf = ({ version }: Waived): CheckedApproval => waivers.get(version) ?? { distrust: "unsigned" };
       const doubtful = waived.find((one) => checkOf(one).distrust !== undefined);
-      const place = { phase, position, ...(waived.length === 0 ? {} : { waived }) };
+      const place = { phase, position, waived: event.waived };
       if (approval !== undefined && doubtful === undefined) {
         const approved = commit.events.find((other) => other.type === "approved");
         const checked = await checkApproved(approved, event, asked, approval.approvers, options);
-        if (approved !== undefined) use(approved, checked);
+        if (approved !== undefined) use(approved.by, checked);
         passes.set(position, { on: "approval", ...place, ...passOf(commit, approved, checked) });
       } else {
-        const [first] = waived;
-        const shown = doubtful ?? first;
+        const shown = doubtful ?? waived[0];
         if (shown !== undefined)
           passes.set(position, { on: "waiver", ...place, ...passOf(commit, shown, checkOf(shown)) });
       }
@@ -172,8 +167,7 @@ async function addToLedger(ledger: Ledger, commit: PhasedCommit, options: Approv
       for (const position of passes.keys()) if (position >= event.position) passes.delete(position);
     }
   }
-  const known = { structure, asked };
-  return { ...known, waivers, requests, passes, used };
+  return { structure, asked, waivers, requests, passes, used };
 }
 
 function phaseIn(structure: WorkflowStructure | undefined, phase: number): PhaseDefinition | undefined {
@@ -217,14 +211,13 @@ export function notAccepted({ phase, by, on, distrust: reason }: UnapprovedPass)
 /** Checks a waiver in the log. */
 export async function checkWaiver(
   granted: EventOf<"waiver_granted">,
-  asked: AskedWaiver | undefined,
+  asked: Asked<"waiver_requested"> | undefined,
   approvers: readonly string[] | undefined,
   options: ApprovalOptions,
 ): Promise<CheckedApproval> {
   if (asked === undefined) return { distrust: "unsigned" };
   if (canonicalJson(asked.event.fields) !== canonicalJson(granted.fields)) return { distrust: "other_request" };
-  const { approvers: _, ...question } = awaitedWaiverBy(asked.commit, asked.event);
-  return checkApproval(options, { ...question, approvers }, granted);
+  return checkApproval(options, { ...awaitedWaiverBy(asked), approvers }, granted);
 }
 
 async function checkApproved(
@@ -239,9 +232,6 @@ async function checkApproved(
   const isAnswer = approved.asked === commit.version && approved.evidenceHash === event.evidenceHash;
   const handedOn = ({ phase, evidence, output, waived }: typeof event | typeof passed) =>
     canonicalJson([phase, evidence, output, waived]);
-  const isSame = handedOn(event) === handedOn(passed);
-  if (!isAnswer || !isSame) return { distrust: "other_evidence" };
-  const { approvers: _, ...awaited } = awaitedBy(commit, event);
-  const question = { ...awaited, approvers };
-  return checkApproval(options, question, approved);
+  if (!isAnswer || handedOn(event) !== handedOn(passed)) return { distrust: "other_evidence" };
+  return checkApproval(options, { ...awaitedBy(asked), approvers }, approved);
 }

@@ -1,42 +1,58 @@
 /**
- * What sessions ask people, and their decisions. An approval is bound to the evidence that the person saw: new
- * evidence needs a new approval.
+ * What sessions ask people, and their answers. An approval is bound to the evidence that the person saw: new evidence needs
+ * a new approval. A waiver is asked for by an agent that can't meet something at the gate of its phase; a person grants
+ * exactly that, or denies it and says what to do instead. Where the gate names approvers, or the host has their keys, it
+ * must be signed like an approval.
  */
 import { type GivenDecision, requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
 import { BROKEN } from "../../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { keyedRequest } from "../../log/machine.js";
+import { requirementText, waiverName } from "../../gate/waivers.js";
 import { turns } from "../../ports/clock.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { listSeen } from "../../runtime/access.js";
 import { isInvisible } from "../../workflow/field-types.js";
+import { canonicalJson } from "../../workflow/json.js";
 import { isSessionId, type SessionId, shown } from "../../workflow/names.js";
+import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { loadEvidence, readEvents } from "../artifacts.js";
-import { acceptedState, checkWorkflow, execute, sessionNotFound } from "../context.js";
+import { acceptedState, execute, phaseAsked, preparing, requestFor } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import { type CompleteResult, describe } from "../gate-answer.js";
-import type { SessionCommand } from "../state/commands.js";
-import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
-import type { EventOf } from "../state/events.js";
+import { isWaiverOpen, type Keyed, type SessionCommand } from "../state/commands.js";
+import { answerRefusal, approvalOf, decisionRefusal, notWaiting } from "../state/decide-gate.js";
+import type { EventOf, Waived } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
-import type { PhasedCommit, PhasedSession } from "../state/machine.js";
-import { begunBy, withBegun } from "../verify/snapshots.js";
-import { type ApprovalRequest, type AwaitedApproval, awaitedBy, type Denial, notAccepted } from "./ledger.js";
+import { isOneOf, type PhasedSession, requireEvent } from "../state/machine.js";
+import {
+  type ApprovalRequest,
+  type Asked,
+  type AwaitedApproval,
+  type AwaitedWaiver,
+  awaitedBy,
+  awaitedWaiverBy,
+  checkWaiver,
+  type Denial,
+  notAccepted,
+} from "./ledger.js";
 
-/** A question and its commit. */
-interface Asked {
-  readonly commit: PhasedCommit;
-  readonly event: EventOf<"approval_requested">;
-}
+/** Returns the version of the commit with the question that waits for a person. */
+const openVersion = {
+  approval_requested: ({ status, awaiting }: SessionHead) => (status === "active" ? awaiting?.version : undefined),
+  waiver_requested: (head: SessionHead) => (isWaiverOpen(head) ? head.waiver?.version : undefined),
+};
 
-/** Returns the question that a session waits on; undefined if there is none. */
-async function loadAsked({ kernel }: EngineContext, session: PhasedSession): Promise<Asked | undefined> {
-  const { awaiting, status } = session.head;
-  if (awaiting === undefined || status !== "active") return undefined;
-  const commit = await kernel.at(session.sessionId, awaiting.version);
-  const event = commit.events.find((candidate) => candidate.type === "approval_requested");
-  return event === undefined ? undefined : { commit, event };
+/** Returns the question of a kind that a session waits on; undefined if there is none. */
+async function loadAsked<T extends keyof typeof openVersion>(
+  { kernel }: EngineContext,
+  { sessionId, head }: PhasedSession,
+  type: T,
+): Promise<Asked<T> | undefined> {
+  const version = openVersion[type](head);
+  if (version === undefined) return undefined;
+  const commit = await kernel.at(sessionId, version);
+  return { commit, event: requireEvent(commit, type) };
 }
 
 /** Returns the approval that a session waits for; undefined if there is none. */
@@ -44,8 +60,13 @@ export async function viewAwaited(
   context: EngineContext,
   session: PhasedSession,
 ): Promise<AwaitedApproval | undefined> {
-  const asked = await loadAsked(context, session);
-  return asked === undefined ? undefined : awaitedBy(asked.commit, asked.event);
+  const asked = await loadAsked(context, session, "approval_requested");
+  return asked && awaitedBy(asked);
+}
+
+async function viewAwaitedWaiver(context: EngineContext, session: PhasedSession): Promise<AwaitedWaiver | undefined> {
+  const asked = await loadAsked(context, session, "waiver_requested");
+  return asked && awaitedWaiverBy(asked);
 }
 
 /**
@@ -57,11 +78,11 @@ export async function viewRequest(
   { session, unapproved }: LoadedSession,
 ): Promise<ApprovalRequest | undefined> {
   if (unapproved !== undefined) throw notAccepted(unapproved);
-  const asked = await loadAsked(context, session);
+  const asked = await loadAsked(context, session, "approval_requested");
   if (asked === undefined) return undefined;
   const { commit, event } = asked;
   return {
-    ...awaitedBy(commit, event),
+    ...awaitedBy(asked),
     target: commit.head.target,
     evidence: await loadEvidence(context, commit, event.evidence),
     verification: event.verification ?? [],
@@ -70,13 +91,114 @@ export async function viewRequest(
   };
 }
 
+/** A request for a waiver with what the person has to know. */
+export interface WaiverRequest extends AwaitedWaiver {
+  /** The target of the session. */
+  readonly target: string;
+  /** The name of the phase. */
+  readonly phaseName: string;
+  /** What the gate says of each of `fields`, in their order: a description, the checks; empty where it says nothing. */
+  readonly requirements: readonly string[];
+  /** True if this engine accepts an answer of a client's user, who does not sign. */
+  readonly unsignedAllowed: boolean;
+}
+
+/** Returns the open request for a waiver with what a person has to know; undefined if there is none. */
+export async function viewWaiverRequest(
+  context: EngineContext,
+  { session, structure, unapproved }: LoadedSession,
+): Promise<WaiverRequest | undefined> {
+  if (unapproved !== undefined) throw notAccepted(unapproved);
+  const asked = await viewAwaitedWaiver(context, session);
+  if (asked === undefined) return undefined;
+  const { position, target } = session.head;
+  const { gate, name: phaseName = "" } = structure.phases[position] ?? {};
+  const requirements = asked.fields.map((name) => (gate && requirementText(gate, name)) ?? "");
+  return { ...asked, target, phaseName, requirements, unsignedAllowed: context.options.approvals.unsigned };
+}
+
 /** Returns the denial that ended the last submission at the current phase; undefined if it ended otherwise. */
-export async function viewDenial({ kernel }: EngineContext, session: PhasedSession): Promise<Denial | undefined> {
-  const { submission, awaiting } = session.head;
-  if (submission === undefined || awaiting !== undefined) return undefined;
+export async function viewDenial(
+  { kernel }: EngineContext,
+  session: PhasedSession,
+  { phases }: WorkflowStructure,
+): Promise<Denial | undefined> {
+  const { submission, awaiting, position } = session.head;
+  const isAsked = approvalOf(phases[position]?.gate) !== undefined;
+  if (!isAsked || submission === undefined || awaiting !== undefined) return undefined;
   const { events, at } = await kernel.at(session.sessionId, submission.version);
   const denied = events.find((event) => event.type === "denied");
   return denied && { by: denied.by, note: denied.note, authenticated: denied.authenticated, at };
+}
+
+/** A person's denial of a waiver; `note` says what to do instead. */
+export interface WaiverDenial extends Denial {
+  /** The names of what is not waived. */
+  readonly fields: readonly string[];
+}
+
+/** The waivers at the current phase of a session. */
+export interface WaiversView {
+  /** The request that waits for a person. */
+  readonly awaitingWaiver?: AwaitedWaiver;
+  /** The denial of the last request, until the next attempt or request. */
+  readonly waiverDenied?: WaiverDenial;
+  /** What is not required at the current phase's gate. Waivers that this host does not accept are not in it. */
+  readonly waived?: readonly Waived[];
+}
+
+/** Returns the waivers at the current phase of a session. */
+export async function viewWaivers(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+): Promise<WaiversView> {
+  const { waiver } = session.head;
+  const granted = await loadWaived(context, session, structure);
+  return {
+    awaitingWaiver: await viewAwaitedWaiver(context, session),
+    waiverDenied: waiver?.denied === true ? await loadDenial(context, session, waiver.version) : undefined,
+    waived: granted.length === 0 ? undefined : granted,
+  };
+}
+
+async function loadDenial(
+  { kernel }: EngineContext,
+  { sessionId }: PhasedSession,
+  version: number,
+): Promise<WaiverDenial> {
+  const commit = await kernel.at(sessionId, version);
+  const { by, note, authenticated, asked } = requireEvent(commit, "waiver_denied");
+  const { fields } = requireEvent(await kernel.at(sessionId, asked), "waiver_requested");
+  return { fields, by, note, authenticated, at: commit.at };
+}
+
+/** Returns a phase as the agent is asked to pass it: the current one without what is waived. */
+export async function phaseNow(
+  context: EngineContext,
+  { session, structure }: LoadedSession,
+  phase: PhaseDefinition,
+): Promise<PhaseDefinition> {
+  return phaseAsked(context, session.head, phase, await loadWaived(context, session, structure));
+}
+
+/** Returns what is waived at the current phase, without waivers that this host does not accept. */
+export async function loadWaived(
+  { kernel, options }: EngineContext,
+  { sessionId, head }: PhasedSession,
+  structure: WorkflowStructure,
+): Promise<Waived[]> {
+  const found: Waived[] = [];
+  const approvers = approvalOf(structure.phases[head.position]?.gate)?.approvers;
+  for (const { version } of head.waived ?? []) {
+    const granted = requireEvent(await kernel.at(sessionId, version), "waiver_granted");
+    const commit = await kernel.at(sessionId, granted.asked);
+    const event = requireEvent(commit, "waiver_requested");
+    const { distrust } = await checkWaiver(granted, { commit, event }, approvers, options.approvals);
+    const { fields, by, note, authenticated } = granted;
+    if (distrust === undefined) found.push({ fields, reason: event.reason, by, note, authenticated, version });
+  }
+  return found;
 }
 
 /** The number of sessions that are listed at once. */
@@ -86,43 +208,32 @@ const WORK_MS = 20;
 
 /** Lists the approvals that all active sessions wait for, newest session first. Reads the head of each. */
 export function listApprovals(context: EngineContext): Promise<readonly AwaitedApproval[]> {
-  return listAwaited(context, ["active"], {
-    operation: "listApprovals",
-    waits: ({ awaiting }) => awaiting !== undefined,
-    view: (session) => viewAwaited(context, session),
-  });
+  return listAwaited(context, "listApprovals", ["active"], viewAwaited);
 }
 
-/** A kind of request that a person answers. */
-interface Awaited<T> {
-  /** The engine's method that lists them. */
-  readonly operation: string;
-  /** Returns true if the session may wait for one. */
-  waits(head: SessionHead): boolean;
-  /** Returns the request; undefined if there is none. */
-  view(session: PhasedSession): Promise<T | undefined>;
+/** Lists the requests for waivers that wait for a person in all sessions, newest session first. Reads the head of each. */
+export function listWaivers(context: EngineContext): Promise<readonly AwaitedWaiver[]> {
+  return listAwaited(context, "listWaivers", ["active", "paused", "failed"], viewAwaitedWaiver);
 }
+
+/** Returns the request of one kind that a session waits on; undefined if there is none. */
+type ViewAwaited<T> = (context: EngineContext, session: PhasedSession) => Promise<T | undefined>;
 
 /** Lists the requests of one kind in all sessions of these statuses, newest session first. */
-export async function listAwaited<T>(
+async function listAwaited<T>(
   context: EngineContext,
+  operation: string,
   status: readonly SessionStatus[],
-  awaited: Awaited<T>,
+  view: ViewAwaited<T>,
 ): Promise<readonly T[]> {
   const { options } = context;
   const takeTurns = turns(options.clock, WORK_MS);
   const found: T[] = [];
   let cursor: string | undefined;
   do {
-    const query = {
-      kind: "phased",
-      status,
-      limit: PAGE,
-      cursor,
-    } as const;
-    const page = await listSeen(options.storage, context.caller, query);
+    const page = await listSeen(options.storage, context.caller, { kind: "phased", status, limit: PAGE, cursor });
     for (const id of [...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? [])]) {
-      const request = isSessionId(id) ? await awaitedIn(context, id, awaited) : undefined;
+      const request = isSessionId(id) ? await awaitedIn(context, id, operation, view) : undefined;
       if (request !== undefined) found.push(request);
       await takeTurns();
     }
@@ -135,14 +246,16 @@ export async function listAwaited<T>(
 async function awaitedIn<T>(
   context: EngineContext,
   sessionId: SessionId,
-  { operation, waits, view }: Awaited<T>,
+  operation: string,
+  view: ViewAwaited<T>,
 ): Promise<T | undefined> {
   try {
     const session = await context.kernel.find(sessionId);
-    if (session === undefined || !waits(session.head)) return undefined;
+    const request = session && (await view(context, session));
+    if (session === undefined || request === undefined) return undefined;
     const { unapproved } = await acceptedState(context, session);
     if (unapproved !== undefined) throw notAccepted(unapproved);
-    return await view(session);
+    return request;
   } catch (error) {
     if (!isPhasegateError(error) || !BROKEN.has(error.code)) throw error;
     context.notifications.report(operation, error);
@@ -150,23 +263,101 @@ async function awaitedIn<T>(
   }
 }
 
-/** A person's approval. */
-export interface ApproveRequest {
+/** An agent's request for a waiver. */
+export interface RequestWaiver extends Keyed {
+  /** The number of the current phase. */
+  readonly phase: number;
+  /**
+   * The names of what can't be met, at most 50: fields; checks of the gate as a whole as `verified_by.1`; in a phase of
+   * a plan, `tasks_completed.<id>` and `validation_gate.<number>`.
+   */
+  readonly fields: readonly string[];
+  /** Why it can't be met; at most 2,000 characters. */
+  readonly reason: string;
+}
+
+/** A request for a waiver, as it was recorded. */
+export interface WaiverRequested extends AwaitedWaiver {
+  /** The version of the session after this answer. */
+  readonly version: number;
+  /** True if an earlier call led to this answer: the session may have changed since. */
+  readonly replayed: boolean;
+}
+
+/** Records an agent's request. The same request again, while it is open, is answered again and not recorded. */
+export async function requestWaiver(
+  context: EngineContext,
+  sessionId: SessionId,
+  request: RequestWaiver,
+): Promise<WaiverRequested> {
+  const { phase, fields, reason, idempotencyKey } = request;
+  requireNames(fields);
+  requireText("reason", reason);
+  const command = { type: "requestWaiver", phase, fields, reason } as const;
+  const prepare = preparing<number>(context, sessionId, async (session, structure) => {
+    const open = await loadAsked(context, session, "waiver_requested");
+    return open !== undefined && isSame(open.event, command, structure) ? { answer: open.commit.version } : command;
+  });
+  const executed = await execute<number>(context, sessionId, prepare, requestFor(idempotencyKey, command));
+  const commit = "answer" in executed ? await context.kernel.again(sessionId, executed.answer) : executed;
+  const { version, replayed } = commit;
+  return { ...awaitedWaiverBy({ commit, event: requireEvent(commit, "waiver_requested") }), version, replayed };
+}
+
+/** Throws `INVALID_INPUT` for a list of names that is none: types don't reach plain JavaScript. */
+function requireNames(fields: unknown): void {
+  if (Array.isArray(fields) && fields.every((name) => typeof name === "string")) return;
+  const expected = "a list of names";
+  throw new PhasegateError("INVALID_INPUT", `'fields' must be ${expected}, not ${shown(fields)}`, {
+    remedy: "Name the fields that can't be met.",
+    details: { field: "fields", expected },
+  });
+}
+
+function isSame(
+  { phase, fields, reason }: EventOf<"waiver_requested">,
+  request: RequestWaiver,
+  { phases }: WorkflowStructure,
+): boolean {
+  const gate = phases.find(({ number }) => number === phase)?.gate;
+  const names = new Set(request.fields.map((name) => (gate === undefined ? name : waiverName(gate, name))));
+  return phase === request.phase && reason === request.reason && canonicalJson(fields) === canonicalJson([...names]);
+}
+
+/** A person's answer to what a session asks. */
+interface PersonsAnswer extends Keyed {
   /** The name of the person, as the host and the gate know it; at most 200 characters. */
   readonly by: string;
-  /** A comment, recorded with the decision. */
+  /** A comment, recorded with the decision; for a denial, what to do instead. At most 2,000 characters. */
   readonly note?: string;
+  /**
+   * The approver's signature, from `signApproval`. Required for an approval unless the host allows unsigned ones; for a
+   * waiver, where the gate names approvers or the host has their keys.
+   */
+  readonly signature?: ApprovalSignature;
+}
+
+/** A person's approval. */
+export interface ApproveRequest extends PersonsAnswer {
   /** The hash of the evidence that the person has seen. */
   readonly evidenceHash: string;
-  /** The approver's signature, from `signApproval`. Required unless the host allows unsigned approvals. */
-  readonly signature?: ApprovalSignature;
-  /** A repeated call with the same key gets the same answer. */
-  readonly idempotencyKey?: string;
 }
 
 /** A person's denial. */
 export interface DenyRequest extends ApproveRequest {
   /** What to fix. */
+  readonly note: string;
+}
+
+/** A person's answer to a request for a waiver. */
+export interface WaiveRequest extends PersonsAnswer {
+  /** The `request` of the waiver that the person has seen. */
+  readonly request: string;
+}
+
+/** A person's denial of a waiver. */
+export interface DenyWaiverRequest extends WaiveRequest {
+  /** What to do instead. */
   readonly note: string;
 }
 
@@ -178,35 +369,111 @@ export type ApprovalResult = CompleteResult & {
   readonly authenticated: boolean;
 };
 
-/** Takes a person's answer to what a session waits for. Throws `APPROVAL_REFUSED`. */
+/** Takes a person's answer to the approval that a session waits for. Throws `APPROVAL_REFUSED`. */
 export async function decide(
   context: EngineContext,
   id: SessionId,
   decision: "approve" | "deny",
   request: ApproveRequest,
 ): Promise<ApprovalResult> {
-  const { by, note, evidenceHash, signature, idempotencyKey } = request;
-  requireText("by", by);
-  requireNote(decision, note);
-  // The signature is not part of the key: a call that is repeated after a crash has a new one.
-  const keyed =
-    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note, evidenceHash]);
-  const prepare = async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
-    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
-    checkWorkflow(context, session);
-    const command = await commandFor(context, session, { decision, by, note, signature }, evidenceHash);
-    const structure = await context.pinned.structure(session);
-    const skips = await context.pinned.skips(session, structure);
-    const begun = await begunBy(context, session, structure, command, skips, confirm);
-    return withBegun({ command, structure, limits: context.options.limits, skips }, begun);
-  };
-  const outcome = await execute(context, id, prepare, keyed);
-  const decided = outcome.events.find(({ type }) => type === "approved" || type === "denied");
-  if (decided?.type !== "approved" && decided?.type !== "denied")
-    throw new Error("a decision that is not in its commit");
-  const answer = describe(context, outcome, await context.pinned.structure(outcome));
-  return { ...answer, by: decided.by, authenticated: decided.authenticated };
+  const { evidenceHash } = request;
+  const key = [decision, request.by, request.note, evidenceHash];
+  const { outcome, answer } = await takeAnswer(
+    context,
+    id,
+    decision,
+    request,
+    key,
+    async (session, structure, given) => {
+      const refusal = decisionRefusal(session.head, structure, decision, evidenceHash);
+      if (refusal !== undefined) throw await nameFirst(context, session, evidenceHash, refusal);
+      const asked = await loadAsked(context, session, "approval_requested");
+      if (asked === undefined) throw notWaiting(session.head.phase);
+      const found = await requireDecision(context.options.approvals, awaitedBy(asked), given);
+      const question = { version: asked.commit.version, event: asked.event };
+      return { type: decision, by: given.by, note: given.note, ...found, evidenceHash, asked: question };
+    },
+  );
+  const { by, authenticated } = answer;
+  return { ...describe(context, outcome, await context.pinned.structure(outcome)), by, authenticated };
 }
+
+/** A person's answer to a request for a waiver, as it was recorded. */
+export interface WaiverResult {
+  /** The session that asked. */
+  readonly sessionId: SessionId;
+  /** The number of the phase. */
+  readonly phase: number;
+  /** True if it was granted. */
+  readonly granted: boolean;
+  /** The names that the request was for. */
+  readonly fields: readonly string[];
+  /** The name of the person. */
+  readonly by: string;
+  /** The person's comment. */
+  readonly note?: string;
+  /** True if it was signed with the key that the host has for that name. */
+  readonly authenticated: boolean;
+  /** The version of the session after this answer. */
+  readonly version: number;
+  /** True if an earlier call with the same key led to this answer. */
+  readonly replayed: boolean;
+}
+
+/** Takes a person's answer to the open request for a waiver. Throws `APPROVAL_REFUSED` if it does not count. */
+export async function decideWaiver(
+  context: EngineContext,
+  sessionId: SessionId,
+  decision: "approve" | "deny",
+  request: WaiveRequest,
+): Promise<WaiverResult> {
+  const key = ["waiver", decision, request.by, request.note, request.request];
+  const { outcome, answer } = await takeAnswer(
+    context,
+    sessionId,
+    decision,
+    request,
+    key,
+    async (session, _, given) => {
+      const open = await loadAsked(context, session, "waiver_requested");
+      const seen = open?.commit.hash === request.request ? open : undefined;
+      const refusal = answerRefusal(session.head, seen?.commit.version);
+      if (refusal !== undefined || seen === undefined) throw refusal ?? new Error("a request that is open and missing");
+      const found = await requireDecision(context.options.approvals, awaitedWaiverBy(seen), given);
+      const asked = { version: seen.commit.version, event: seen.event };
+      const type = decision === "deny" ? "denyWaiver" : "waive";
+      return { type, by: given.by, note: given.note, ...found, asked };
+    },
+  );
+  const { fields } = requireEvent(await context.kernel.at(sessionId, answer.asked), "waiver_requested");
+  const { phase, by, note, authenticated } = answer;
+  const { version, replayed } = outcome;
+  const granted = answer.type === "waiver_granted";
+  return { sessionId, phase, granted, fields, by, note, authenticated, version, replayed };
+}
+
+/** Takes a person's answer to what a session waits for; `key` is what an idempotency key belongs to. */
+async function takeAnswer(
+  context: EngineContext,
+  id: SessionId,
+  decision: "approve" | "deny",
+  { by, note, signature, idempotencyKey }: PersonsAnswer,
+  // The signature is not part of it: a call that is repeated after a crash has a new one.
+  key: readonly unknown[],
+  commandFor: (session: PhasedSession, structure: WorkflowStructure, given: GivenDecision) => Promise<SessionCommand>,
+) {
+  requireText("by", by);
+  if (decision === "deny" || (note !== undefined && typeof note !== "string")) requireText("note", note);
+  const prepare = preparing(context, id, (session, structure) =>
+    commandFor(session, structure, { decision, by, note, signature }),
+  );
+  const outcome = await execute(context, id, prepare, requestFor(idempotencyKey, key));
+  const answer = outcome.events.find(isAnswer);
+  if (answer === undefined) throw new Error("a decision that is not in its commit");
+  return { outcome, answer };
+}
+
+const isAnswer = isOneOf("approved", "denied", "waiver_granted", "waiver_denied");
 
 /** The longest name of an approver, in characters. */
 const NAME_MAX = 200;
@@ -218,7 +485,7 @@ const EXPECTED = {
 };
 
 /** Throws `INVALID_INPUT` if a text is missing or blank, or a name is too long. */
-export function requireText(field: keyof typeof EXPECTED, text: unknown): void {
+function requireText(field: keyof typeof EXPECTED, text: unknown): void {
   const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
   if (typeof text === "string" && !isInvisible(text) && text.length <= limit) return;
   const expected = EXPECTED[field];
@@ -226,29 +493,6 @@ export function requireText(field: keyof typeof EXPECTED, text: unknown): void {
     remedy: `Give '${field}': it is recorded with the decision.`,
     details: { field, expected },
   });
-}
-
-/** Throws `INVALID_INPUT` if a denial has no note, or a note is no text. */
-export function requireNote(decision: "approve" | "deny", note: unknown): void {
-  if (decision === "deny" || (note !== undefined && typeof note !== "string")) requireText("note", note);
-}
-
-async function commandFor(
-  context: EngineContext,
-  session: PhasedSession,
-  given: GivenDecision,
-  evidenceHash: string,
-): Promise<SessionCommand> {
-  const structure = await context.pinned.structure(session);
-  const refusal = decisionRefusal(session.head, structure, given.decision, evidenceHash);
-  if (refusal !== undefined) throw await nameFirst(context, session, evidenceHash, refusal);
-  const asked = await loadAsked(context, session);
-  if (asked === undefined) throw notWaiting(session.head.phase);
-  const found = await requireDecision(context.options.approvals, awaitedBy(asked.commit, asked.event), given);
-  const { by, note, decision } = given;
-  const decided = { by, evidenceHash, asked: { version: asked.commit.version, event: asked.event }, ...found };
-  if (decision === "deny") return { type: "deny", note: note ?? "", ...decided };
-  return { type: "approve", ...decided, note };
 }
 
 /** Of two concurrent decisions, the second is told who was first. */
@@ -260,10 +504,9 @@ async function nameFirst<E extends Error>(
 ): Promise<E | PhasegateError<"APPROVAL_REFUSED">> {
   const { head } = session;
   if (head.status === "deleted" || head.awaiting !== undefined) return refusal;
-  const events = await readEvents(context, session);
-  const last = events.findLast(({ event }) => event.type === "approved" || event.type === "denied")?.event;
-  if (last?.type !== "approved" && last?.type !== "denied") return refusal;
-  return last.evidenceHash === evidenceHash
+  const events = (await readEvents(context, session)).map(({ event }) => event);
+  const last = events.findLast(isOneOf("approved", "denied"));
+  return last?.evidenceHash === evidenceHash
     ? notWaiting(last.phase, `${last.by} has ${last.type} that already`)
     : refusal;
 }

@@ -5,15 +5,14 @@
  */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { claimedIds, claimedItems } from "../../gate/plan-gate.js";
-import { audienceOf } from "../../runtime/notifier.js";
+import { audienceOf, notificationOf } from "../../runtime/notifier.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { loadEvidence, loadValue, readEvents } from "../artifacts.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
-import { notificationOf } from "../notifications.js";
 import type { CommandOf } from "../state/commands.js";
 import type { EventOf, SessionEvent } from "../state/events.js";
-import { isPinning, type PhasedCommit, type PhasedSession } from "../state/machine.js";
+import { isPinning, type PhasedSession, type SessionCommit } from "../state/machine.js";
 import { type DueTicks, dueAfterTicks, inRanges, numbersIn } from "../state/ranges.js";
 import { matchTasks } from "./match.js";
 import { findParser, keepReading, readingOf, readSource, reasonOf, requirePlans, requireSource } from "./source.js";
@@ -26,7 +25,7 @@ const ROUNDS_MAX = 5;
 export async function writeDueTicks(
   context: EngineContext,
   start: PhasedSession,
-  recent?: PhasedCommit,
+  recent?: SessionCommit,
 ): Promise<{ readonly session: PhasedSession; readonly ticks: TickReport }> {
   let session = start;
   let ticks: TickReport = { ticked: [], unticked: [], missing: [], unwritable: [] };
@@ -82,7 +81,7 @@ async function writeTicks(
   session: PhasedSession,
   structure: WorkflowStructure,
   due: DueTicks,
-  recent: PhasedCommit | undefined,
+  recent: SessionCommit | undefined,
 ): Promise<Written> {
   const { dynamic, plan } = structure;
   const nothing = { ticked: [], unticked: [], missing: [], unwritable: [] };
@@ -124,7 +123,7 @@ async function dueParts(
   session: PhasedSession,
   structure: WorkflowStructure,
   due: DueTicks,
-  recent?: PhasedCommit,
+  recent?: SessionCommit,
 ): Promise<DueParts> {
   // A newer commit may have changed which tasks are claimed.
   const newest = recent?.version === session.version ? recent : undefined;
@@ -145,7 +144,7 @@ async function dueParts(
 }
 
 /** Returns the pass that is the only one due, right after it. */
-function onlyPass(due: DueTicks, structure: WorkflowStructure, recent: PhasedCommit | undefined): Pass[] | undefined {
+function onlyPass(due: DueTicks, structure: WorkflowStructure, recent: SessionCommit | undefined): Pass[] | undefined {
   const event = recent?.events.find((candidate) => candidate.type === "gate_passed");
   if (recent === undefined || event?.type !== "gate_passed" || due.untick.length > 0) return undefined;
   const phase = structure.phases[event.position];

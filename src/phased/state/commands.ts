@@ -10,13 +10,28 @@ import { waivable, waivedNames } from "../../gate/waivers.js";
 import type { Owner } from "../../ports/actor.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
-import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification, Waived } from "./events.js";
+import type {
+  EventOf,
+  EvidenceRef,
+  PlanChanges,
+  SessionEvent,
+  Snapshot,
+  ValueRef,
+  Verification,
+  Waived,
+} from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
 import { inRanges } from "./ranges.js";
 import type { StepRefused, TaskNote, TaskPairs } from "./task-notes.js";
 
 /** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
+
+/** A call that may be repeated. */
+export interface Keyed {
+  /** A repeated call with the same key is executed once and gets the same answer. */
+  readonly idempotencyKey?: string;
+}
 
 /** Who asks for a step on behalf of the host, and why: recorded in the log, and shown by `history`. */
 export interface OperatorNote {
@@ -26,19 +41,17 @@ export interface OperatorNote {
   readonly note?: string;
 }
 
-/** The common part of a person's approval and denial. The engine has already identified the person. */
-export interface ApprovalDecision extends Pick<EventOf<"approved">, "by" | "authenticated" | "signature" | "keyId"> {
-  /** The hash of the evidence that the person has seen. */
-  readonly evidenceHash: string;
+/** A person's answer to a question. The engine has already identified the person. */
+interface PersonsAnswer<Question extends SessionEvent["type"]>
+  extends Pick<EventOf<"approved">, "by" | "note" | "authenticated" | "signature" | "keyId"> {
   /** The question and the version of its commit; read from the log, since the head has only the version. */
-  readonly asked: { readonly version: number; readonly event: EventOf<"approval_requested"> };
+  readonly asked: { readonly version: number; readonly event: EventOf<Question> };
 }
 
-/** A person's answer to a request for a waiver. The engine has already identified the person. */
-export interface WaiverDecision
-  extends Pick<EventOf<"waiver_granted">, "by" | "authenticated" | "signature" | "keyId"> {
-  /** The request and the version of its commit; read from the log, since the head has only the version. */
-  readonly asked: { readonly version: number; readonly event: EventOf<"waiver_requested"> };
+/** A person's answer to a request for an approval. */
+interface ApprovalDecision extends PersonsAnswer<"approval_requested"> {
+  /** The hash of the evidence that the person has seen. */
+  readonly evidenceHash: string;
 }
 
 /** A command to a phased session. */
@@ -72,16 +85,16 @@ export type SessionCommand =
       readonly stoodItems?: readonly number[];
     }
   | ({ readonly type: "completeTask"; readonly phase: number; readonly task?: number | undefined } & TaskNote)
-  | ({ readonly type: "approve"; readonly note?: string } & ApprovalDecision)
-  | ({ readonly type: "deny"; readonly note: string } & ApprovalDecision)
+  | ({ readonly type: "approve" } & ApprovalDecision)
+  | ({ readonly type: "deny" } & ApprovalDecision)
   | {
       readonly type: "requestWaiver";
       readonly phase: number;
       readonly fields: readonly string[];
       readonly reason: string;
     }
-  | ({ readonly type: "waive"; readonly note?: string } & WaiverDecision)
-  | ({ readonly type: "denyWaiver"; readonly note: string } & WaiverDecision)
+  | ({ readonly type: "waive" } & PersonsAnswer<"waiver_requested">)
+  | ({ readonly type: "denyWaiver" } & PersonsAnswer<"waiver_requested">)
   | { readonly type: "refuseStep"; readonly refused: StepRefused }
   | ({ readonly type: "pause" } & OperatorNote)
   | ({ readonly type: "resume" } & OperatorNote)
@@ -138,7 +151,7 @@ export interface TransitionContext {
   /** Returns why the phase at a position is skipped when it is entered. No phase is if missing. */
   readonly skips?: ((position: number) => SkippedBy | undefined) | undefined;
   /** The verifiers' snapshots for the phase that the command enters. */
-  readonly snapshots?: readonly Snapshot[] | undefined;
+  readonly snapshots?: Snapshot[] | undefined;
   /** The limit of active sessions, if as many are active: no other session becomes active. */
   readonly full?: number | undefined;
   /** The current time, ISO 8601, UTC. */
@@ -290,11 +303,6 @@ export function readingRefusal(
   return done || position === head.position ? undefined : notPartOf(head, structure, phase);
 }
 
-/** Returns the snapshots of a command as part of an event. */
-export function begunOf({ snapshots }: TransitionContext): { snapshots?: Snapshot[] } {
-  return snapshots === undefined ? {} : { snapshots: [...snapshots] };
-}
-
 /**
  * Returns the error for a command that the session's state does not allow. With `limits`, it does not offer
  * a retry that an agent would be refused.
@@ -344,11 +352,24 @@ export function phaseOutOfRange(structure: WorkflowStructure, requested: number)
   });
 }
 
+/** Limits notes and reasons, in characters: they are stored in the head, which must stay small. */
+export const NOTE_MAX = 2000;
+/** The longest name of whoever asks for a step on behalf of the host. */
+const OPERATOR_MAX = 200;
+
+/** Returns the error for the first of these texts that is too long; undefined if all fit. */
+export function lengthRefusal(
+  texts: Readonly<Partial<Record<"note" | "reason" | "operator" | "by", string>>>,
+): PhasegateError<"INVALID_INPUT"> | undefined {
+  for (const [field, text = ""] of Object.entries(texts)) {
+    const limit = field === "operator" || field === "by" ? OPERATOR_MAX : NOTE_MAX;
+    if (text.length > limit) return tooLong(field, limit);
+  }
+  return undefined;
+}
+
 /** Returns the error for a text that is too long for the head. */
-export function tooLong(
-  field: "note" | "checkpoint_note" | "reason" | "operator" | "by",
-  limit: number,
-): PhasegateError<"INVALID_INPUT"> {
+export function tooLong(field: string, limit: number): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `'${field}' is longer than ${limit} characters`, {
     remedy: `Shorten it to ${limit} characters; what is longer belongs in a file.`,
     details: { field, expected: `at most ${limit} characters` },

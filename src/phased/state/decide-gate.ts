@@ -19,23 +19,18 @@ import type {
 } from "../../workflow/structure.js";
 import {
   asksNoMore,
-  begunOf,
   type CommandOf,
   invalidTransition,
   isWaiverOpen,
+  lengthRefusal,
+  NOTE_MAX,
   notCurrent,
   REQUESTS_MAX,
   submissionRefusal,
   type TransitionContext,
-  tooLong,
 } from "./commands.js";
 import type { EventOf, SessionEvent, Verification } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
-
-/** Limits notes and reasons, in characters: they are stored in the head, which must stay small. */
-export const NOTE_MAX = 2000;
-/** The longest name of whoever asks for a step on behalf of the host. */
-export const OPERATOR_MAX = 200;
 
 /** At least one event, in order. */
 type Events = readonly [SessionEvent, ...SessionEvent[]];
@@ -53,10 +48,9 @@ export function completePhase(
   if (refusal !== undefined) return refusal;
   const { phase, evidence, verdict, output, verification, waived = [], proofs = [], unmet } = command;
   const attempt = head.attempts + 1;
-  const verified = verification === undefined ? {} : { verification: [...verification] };
   if (!verdict.passed) {
     const problems = [...verdict.problems];
-    const failure = { phase, attempt, evidence, problems, ...verified };
+    const failure = { phase, attempt, evidence, problems, verification: verification && [...verification] };
     const asked = unmet === undefined ? [] : waiverFor(head, unmet, context);
     const isAsked = asked.length > 0 && problems.every(({ field }) => unmet?.has(field));
     const isUncounted = isAsked || (head.submission === undefined && lacksSnapshots(problems, verification));
@@ -70,11 +64,11 @@ export function completePhase(
     position,
     attempt,
     evidence,
-    ...verified,
     output,
-    ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
-    ...(waived.length === 0 ? {} : { waived: [...waived] }),
-    ...(proofs.length === 0 ? {} : { proofs: [...proofs] }),
+    warnings: unlessEmpty(verdict.warnings),
+    verification: verification && [...verification],
+    waived: unlessEmpty(waived),
+    proofs: unlessEmpty(proofs),
   } as const;
   const approval = approvalOf(context.structure.phases[position]?.gate);
   if (approval === undefined) return gatePassed(accepted, context, command);
@@ -89,24 +83,28 @@ export function completePhase(
  */
 export function decideApproval(
   head: SessionHead,
-  command: CommandOf<"approve"> | CommandOf<"deny">,
+  command: CommandOf<"approve" | "deny">,
   context: TransitionContext,
 ): Decided {
-  const refusal = decisionRefusal(head, context.structure, command.type, command.evidenceHash);
+  const { evidenceHash, note } = command;
+  const refusal = decisionRefusal(head, context.structure, command.type, evidenceHash) ?? lengthRefusal({ note });
   if (refusal !== undefined) return refusal;
-  const { note = "" } = command;
-  if (note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
   const { type: _, evidenceHash: __, prompt: ___, approvers: ____, ...accepted } = command.asked.event;
-  const answer = decidedEvent(command);
-  if (command.type === "approve") return [answer, ...gatePassed({ type: "gate_passed", ...accepted }, context)];
+  const answer = { ...answerOf(command), evidenceHash };
+  if (command.type === "approve") {
+    return [{ ...answer, type: "approved", note }, ...gatePassed({ ...accepted, type: "gate_passed" }, context)];
+  }
   const { position, output, warnings, waived, proofs, ...attempted } = accepted;
-  return [answer, ...gateFailed(head, { ...attempted, problems: [denialProblem(command)] }, context)];
+  return [
+    { ...answer, type: "denied", note: note ?? "" },
+    ...gateFailed(head, { ...attempted, problems: [denialProblem(command)] }, context),
+  ];
 }
 
 /** Lets a session pass a gate without evidence on behalf of the host, where the definition allows it. */
 export function passWithoutEvidence(
   head: SessionHead,
-  command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">,
+  command: CommandOf<"overrideGate" | "skipPhase">,
   context: TransitionContext,
   allows: (phase: PhaseDefinition) => boolean,
   type: "gate_overridden" | "phase_skipped",
@@ -117,9 +115,13 @@ export function passWithoutEvidence(
   if (phase === undefined || command.phase !== head.phase) return notCurrent(head, command.phase, structure);
   if (!allows(phase)) return notAllowed(command);
   const { by, reason } = command;
-  if (by.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
-  if (reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
-  return [{ type, phase: phase.number, position: head.position, by, reason }, ...ahead(head.position, context)];
+  const { position } = head;
+  return (
+    lengthRefusal({ by, reason }) ?? [
+      { type, phase: phase.number, position, by, reason },
+      ...goTo(position + 1, context),
+    ]
+  );
 }
 
 /** Returns the reason why this evidence can't be approved or denied now; undefined if it can. */
@@ -156,6 +158,11 @@ export function notWaiting(
   });
 }
 
+/** Returns a list for the log; undefined for an empty one, which is left out. */
+export function unlessEmpty<T>(list: readonly T[] = []): T[] | undefined {
+  return list.length === 0 ? undefined : [...list];
+}
+
 /** Returns true if the phase at this position comes from a plan whose file is written. */
 export function isTicked(position: number, { structure }: TransitionContext): boolean {
   return structure.plan?.ticked === true && structure.phases[position]?.plan !== undefined;
@@ -170,7 +177,9 @@ export function goTo(position: number, context: TransitionContext): readonly Ses
   for (const [index, { number: phase }] of context.structure.phases.slice(position).entries()) {
     const at = position + index;
     const skip = context.skips?.(at);
-    if (skip === undefined) return [...events, { type: "phase_entered", phase, position: at, ...begunOf(context) }];
+    if (skip === undefined) {
+      return [...events, { type: "phase_entered", phase, position: at, snapshots: context.snapshots }];
+    }
     events.push({ type: "phase_skipped", phase, position: at, by: SKIPPED_BY, ...skip });
   }
   return [...events, { type: "completed" }];
@@ -207,35 +216,17 @@ function gatePassed(
 ): Events {
   const passed: SessionEvent = {
     ...accepted,
-    ...(isTicked(accepted.position, context) ? { ticks: true } : {}),
-    ...(stood.length === 0 ? {} : { stood: [...stood] }),
-    ...(stoodItems.length === 0 ? {} : { stoodItems: [...stoodItems] }),
+    ticks: isTicked(accepted.position, context) ? true : undefined,
+    stood: unlessEmpty(stood),
+    stoodItems: unlessEmpty(stoodItems),
   };
-  return [passed, ...ahead(accepted.position, context)];
-}
-
-/** Returns the events after a phase is left. */
-function ahead(position: number, context: TransitionContext): readonly SessionEvent[] {
-  return goTo(position + 1, context);
-}
-
-/** Returns a person's answer as an event. The engine has already authenticated it. */
-function decidedEvent(command: CommandOf<"approve"> | CommandOf<"deny">): EventOf<"approved"> | EventOf<"denied"> {
-  const { phase, by, ...proof } = answerOf(command);
-  const decided = { phase, by, evidenceHash: command.evidenceHash, ...proof };
-  if (command.type === "deny") return { type: "denied", ...decided, note: command.note };
-  return { type: "approved", ...decided, ...noteOf(command) };
+  return [passed, ...goTo(accepted.position + 1, context)];
 }
 
 /** Returns who has answered a request, and how that is proved. */
-function answerOf(command: CommandOf<"approve"> | CommandOf<"deny"> | CommandOf<"waive"> | CommandOf<"denyWaiver">) {
+function answerOf(command: CommandOf<"approve" | "deny" | "waive" | "denyWaiver">) {
   const { asked, by, authenticated, signature, keyId } = command;
-  const proof = { signature, keyId };
-  return { phase: asked.event.phase, by, asked: asked.version, authenticated, ...proof };
-}
-
-function noteOf({ note }: { readonly note?: string | undefined }): { readonly note?: string } {
-  return note === undefined ? {} : { note };
+  return { phase: asked.event.phase, by, asked: asked.version, authenticated, signature, keyId };
 }
 
 /** Returns a denial as a problem, in the person's own words. */
@@ -244,7 +235,7 @@ function denialProblem({ by, note, authenticated }: CommandOf<"deny">): Problem 
   return { field: "", problem: "denied", message: `${who} denied the approval: ${note}` };
 }
 
-function notAllowed(command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">): PhasegateError<"NOT_ALLOWED"> {
+function notAllowed(command: CommandOf<"overrideGate" | "skipPhase">): PhasegateError<"NOT_ALLOWED"> {
   const key = command.type === "overrideGate" ? "allow_override: true in its gate" : "skippable: true";
   return new PhasegateError("NOT_ALLOWED", `the definition does not allow ${command.type} in phase ${command.phase}`, {
     remedy: `Complete the phase with evidence; a definition allows it by ${key}.`,
@@ -283,7 +274,8 @@ export function requestWaiver(
     const why = `the evidence for phase ${phase} is complete, and waits for an approval`;
     return invalidTransition(head, structure, command.type, { why });
   }
-  if (reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
+  const tooLong = lengthRefusal({ reason });
+  if (tooLong !== undefined) return tooLong;
   if (asksNoMore(head)) {
     const message = `${REQUESTS_MAX} waivers were asked for in phase ${phase}, and none of the last was granted`;
     return noWaiver(phase, message, "Do what can be done");
@@ -294,21 +286,18 @@ export function requestWaiver(
   const fields = named.filter((name) => !waived.includes(name));
   const refusal = namesRefusal(head, gate, named, fields);
   if (refusal !== undefined) return refusal;
-  const approvers = approvalOf(gate)?.approvers;
-  const whom = approvers === undefined ? {} : { approvers: [...approvers] };
-  return [{ type: "waiver_requested", phase, fields, reason, ...whom }];
+  const { approvers } = approvalOf(gate) ?? {};
+  return [{ type: "waiver_requested", phase, fields, reason, approvers: approvers && [...approvers] }];
 }
 
 /** Decides a person's answer to the request that is open. */
-export function decideWaiver(head: SessionHead, command: CommandOf<"waive"> | CommandOf<"denyWaiver">): Decided {
-  const { asked } = command;
-  const refusal = answerRefusal(head, asked.version);
+export function decideWaiver(head: SessionHead, command: CommandOf<"waive" | "denyWaiver">): Decided {
+  const { asked, note } = command;
+  const refusal = answerRefusal(head, asked.version) ?? lengthRefusal({ note });
   if (refusal !== undefined) return refusal;
-  const { note = "" } = command;
-  if (note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
-  const answered = answerOf(command);
-  if (command.type === "denyWaiver") return [{ type: "waiver_denied", ...answered, note: command.note }];
-  return [{ type: "waiver_granted", ...answered, fields: asked.event.fields, ...noteOf(command) }];
+  const answer = answerOf(command);
+  if (command.type === "denyWaiver") return [{ ...answer, type: "waiver_denied", note: note ?? "" }];
+  return [{ ...answer, type: "waiver_granted", fields: asked.event.fields, note }];
 }
 
 /** Returns the reason why a request that this commit has made can't be answered now; undefined if it can. */

@@ -104,7 +104,7 @@ export function listedFacts(
     current: head.phase,
     total: head.total,
     createdAt: head.createdAt,
-    ...(head.status === "completed" ? { completedAt: head.completedAt } : {}),
+    completedAt: head.status === "completed" ? head.completedAt : undefined,
   };
 }
 
@@ -148,17 +148,15 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "gate_passed":
       return {
         ...passed(facts, event.position),
-        ...(event.waived === undefined ? {} : { withWaivers: addToRanges(facts.withWaivers ?? [], event.position) }),
-        ...(event.ticks === undefined ? {} : { due: dueAfterPass(facts.due, event.position) }),
+        withWaivers: event.waived ? addToRanges(facts.withWaivers ?? [], event.position) : facts.withWaivers,
+        due: event.ticks ? dueAfterPass(facts.due, event.position) : facts.due,
         submission: { version, merge: false },
       };
     case "gate_overridden":
       return passed(facts, event.position);
     case "gate_failed":
       return {
-        ...facts,
-        status: "active",
-        ...(event.uncounted === true ? {} : failedOnce(facts)),
+        ...(event.uncounted ? { ...facts, status: "active" } : failedOnce(facts)),
         submission: { version, merge: false },
       };
     case "step_refused":
@@ -168,32 +166,26 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       // A question to a person stays: the note changes nothing that was asked.
       return { ...head, tasks: withTask(facts.tasks, event) };
     case "phase_skipped":
-      return { ...facts, status: "active", ...skipped(facts, event) };
+      return skipped(facts, event);
     case "paused":
-      return {
-        ...facts,
-        status: "paused",
-        ...keepQuestion(head),
-        pausedAt: at,
-        note: event.note,
-      };
+      return { ...facts, status: "paused", awaiting: head.awaiting, pausedAt: at, note: event.note };
     case "resumed":
-      return { ...facts, status: "active", ...keepQuestion(head) };
+      return { ...facts, status: "active", awaiting: head.awaiting };
     case "retried":
-      return {
-        ...facts,
-        status: "active",
-        ...retried(facts, event.resetEvidence, event.by),
-        ...rebased(event, context),
-      };
+      return { ...retried(facts, event), baseline: event.snapshots ? version : facts.baseline };
     case "rolled_back":
-      return { ...facts, status: "active", ...rolledBack(facts, event.position), due: dueAfterRollback(facts, event) };
+      return { ...rolledBack(facts, event.position), due: dueAfterRollback(facts, event) };
     case "completed":
       return { ...facts, status: "completed", completedAt: at };
     case "failed":
       return { ...facts, status: "failed", failedAt: at };
     case "migrated":
-      return { ...head, awaiting: undefined, ...migrated(facts, event, version), ...rebased(event, context) };
+      return {
+        ...head,
+        awaiting: undefined,
+        ...migrated(facts, event, version),
+        baseline: event.snapshots ? version : head.baseline,
+      };
     case "plan_synced":
       return { ...head, awaiting: undefined, ...migrated(facts, event, version) };
     case "plan_ticked":
@@ -203,13 +195,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "assigned":
       return { ...head, owner: event.owner };
     case "deleted":
-      return {
-        ...facts,
-        status: "deleted",
-        due: undefined,
-        deletedAt: at,
-        reason: event.reason,
-      };
+      return { ...facts, status: "deleted", due: undefined, deletedAt: at, reason: event.reason };
   }
 }
 
@@ -263,8 +249,7 @@ function enter(facts: HeadFacts, { phase, position }: EventOf<"phase_entered">, 
   return {
     ...facts,
     status: "active",
-    waiver: undefined,
-    waived: undefined,
+    ...NO_WAIVERS,
     waiverRequests: undefined,
     phase,
     position,
@@ -286,53 +271,47 @@ function passed(facts: HeadFacts, position: number): Active {
     attempts: 0,
     tasks: undefined,
     spent: facts.spent.filter(([place]) => place !== position),
-    waiver: undefined,
-    waived: undefined,
+    ...NO_WAIVERS,
   };
 }
 
 /** Skips a phase, which a session may never have entered: a completed one is in its last phase, skipped or not. */
-function skipped(facts: HeadFacts, { phase, position }: EventOf<"phase_skipped">) {
+function skipped(facts: HeadFacts, { phase, position }: EventOf<"phase_skipped">): Active {
   const skipped = addToRanges(facts.skipped, position);
-  return { ...NO_WAIVERS, phase, position, skipped, attempts: 0, tasks: undefined };
+  return { ...facts, status: "active", ...NO_WAIVERS, phase, position, skipped, attempts: 0, tasks: undefined };
 }
 
 /** Counts one more failed attempt, in a row and in total. */
-function failedOnce(facts: HeadFacts) {
-  const { position } = facts;
+function failedOnce(facts: HeadFacts): Active {
+  const { position, attempts } = facts;
   const others = facts.spent.filter(([place]) => place !== position);
   const spent: HeadFacts["spent"] = [...others, [position, spentAt(facts, position) + 1]];
   // A denied request is shown until the next attempt; an open one stays.
-  return { attempts: facts.attempts + 1, spent, ...(facts.waiver?.denied ? { waiver: undefined } : {}) };
-}
-
-/** Keeps the question across a pause. */
-function keepQuestion({ awaiting }: SessionHead): Pick<HeadFacts, "awaiting"> {
-  return awaiting === undefined ? {} : { awaiting };
+  const waiver = facts.waiver?.denied ? undefined : facts.waiver;
+  return { ...facts, status: "active", attempts: attempts + 1, spent, waiver };
 }
 
 /** Resets the attempts in a row; the total only if the host retries. */
-function retried(facts: HeadFacts, resetEvidence: boolean, by: "agent" | "host") {
-  const { submission, position } = facts;
+function retried(facts: HeadFacts, { resetEvidence, by }: EventOf<"retried">): Active {
+  const { submission, position, spent } = facts;
   return {
+    ...facts,
+    status: "active",
     attempts: 0,
-    ...(submission === undefined ? {} : { submission: { ...submission, merge: !resetEvidence } }),
-    ...(by === "host" ? { spent: facts.spent.filter(([place]) => place !== position) } : {}),
+    submission: submission && { ...submission, merge: !resetEvidence },
+    spent: by === "host" ? spent.filter(([place]) => place !== position) : spent,
   };
 }
 
-/** Snapshots in an event replace all earlier ones. */
-function rebased({ snapshots }: EventOf<"retried"> | EventOf<"migrated">, { version }: EventContext) {
-  return snapshots === undefined ? {} : { baseline: version };
-}
-
 /** Removes all phases from a position on from the completed and skipped ones. */
-function rolledBack(facts: HeadFacts, position: number) {
+function rolledBack(facts: HeadFacts, position: number): Active {
   const { completed, skipped, withWaivers } = facts;
   return {
+    ...facts,
+    status: "active",
     completed: cutRanges(completed, position),
     skipped: cutRanges(skipped, position),
-    ...(withWaivers === undefined ? {} : { withWaivers: cutRanges(withWaivers, position) }),
+    withWaivers: withWaivers && cutRanges(withWaivers, position),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Problem } from "../../gate/verdict.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";
 import type { CompleteEvidence, EventOf, EvidenceRef, SessionEvent, ValueRef, Verification, Waived } from "./events.js";
+import type { TaskPairs } from "./task-notes.js";
 
 /** An event with the time and version of its commit. */
 export interface RecordedEvent {
@@ -115,11 +116,15 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
   /** What was found and noted since the open attempt began. */
   let asked: Pick<Findings, "submitted"> = {};
   let notes: AttemptNote[] = [];
-  const tasks = new NotedTasks();
-  const noted = () => (notes.length === 0 ? {} : { notes });
+  let outcomes: Outcomes = new Map();
+  const noted = () => (notes.length === 0 ? undefined : notes);
   const close = (at: string, status: PhaseAttempt["status"], findings: Findings = {}) => {
-    const found = { ...findings, ...noted(), ...(status === "failed" ? {} : tasks.view()) };
-    if (open !== undefined) attempts.add(closed(open, at, status, { ...found, ...hidden(structure, open.phase) }));
+    const tasks = status === "failed" ? undefined : tasksIn(outcomes);
+    if (open !== undefined) {
+      const durationSeconds = secondsBetween(open.startedAt, at);
+      const found = { ...findings, notes: noted(), tasks, reveal: hidden(structure, open.phase) };
+      attempts.add({ ...open, status, completedAt: at, durationSeconds, ...found });
+    }
     open = undefined;
     asked = {};
     notes = [];
@@ -133,14 +138,14 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
       case "plan_synced":
         structure = event.structure;
         asked = {};
-        if (event.type !== "started") tasks.keep(event.tasks);
+        if (event.type !== "started") outcomes = keptOutcomes(outcomes, event.tasks);
         break;
       case "task_completed":
       case "task_given_up":
-        tasks.note(event);
+        outcomes = new Map(outcomes).set(event.task, event.type);
         break;
       case "phase_entered":
-        tasks.keep();
+        outcomes = new Map();
         open = { phase: event.phase, attempt: 1, startedAt: at };
         break;
       case "approval_requested":
@@ -160,10 +165,9 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         asked = {};
         open = { phase: event.phase, attempt: open?.attempt ?? attempts.next(event.phase), startedAt: at };
         break;
-      case "gate_passed": {
+      case "gate_passed":
         close(at, "completed", { ...foundOf(event), submitted: { evidence: event.evidence, version } });
         break;
-      }
       case "gate_overridden":
       case "phase_skipped":
         // A failed session has no open attempt: the host's decision counts as one.
@@ -177,34 +181,27 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
     }
   }
   if (open === undefined) return attempts.done;
-  return [...attempts.done, { ...open, status: "active", ...asked, ...noted(), ...tasks.view() }];
+  return [...attempts.done, { ...open, status: "active", ...asked, notes: noted(), tasks: tasksIn(outcomes) }];
 }
 
-/** The tasks that are noted as done or given up since the phase was entered. */
-class NotedTasks {
-  #outcomes = new Map<number, "task_completed" | "task_given_up">();
+/** What is noted of each task since the phase was entered. */
+type Outcomes = ReadonlyMap<number, "task_completed" | "task_given_up">;
 
-  note({ task, type }: EventOf<"task_completed" | "task_given_up">): void {
-    this.#outcomes.set(task, type);
-  }
-
-  /** Forgets all but those that stay, with their old and new numbers. */
-  keep(pairs: readonly (readonly [from: number, to: number])[] = []): void {
-    const numbers = new Map(pairs);
-    const before = this.#outcomes;
-    this.#outcomes = new Map();
-    for (const [task, outcome] of before) {
+/** Returns what is noted of the tasks that stay, with their old and new numbers. */
+function keptOutcomes(outcomes: Outcomes, pairs: TaskPairs = []): Outcomes {
+  const numbers = new Map(pairs);
+  return new Map(
+    [...outcomes].flatMap(([task, outcome]) => {
       const now = numbers.get(task);
-      if (now !== undefined) this.#outcomes.set(now, outcome);
-    }
-  }
+      return now === undefined ? [] : [[now, outcome]];
+    }),
+  );
+}
 
-  view(): Pick<PhaseAttempt, "tasks"> {
-    if (this.#outcomes.size === 0) return {};
-    const [done, givenUp]: [number[], number[]] = [[], []];
-    for (const [task, outcome] of this.#outcomes) (outcome === "task_completed" ? done : givenUp).push(task);
-    return { tasks: { done, givenUp } };
-  }
+function tasksIn(outcomes: Outcomes): PhaseAttempt["tasks"] {
+  if (outcomes.size === 0) return undefined;
+  const numbersOf = (type: string) => [...outcomes].flatMap(([task, outcome]) => (outcome === type ? [task] : []));
+  return { done: numbersOf("task_completed"), givenUp: numbersOf("task_given_up") };
 }
 
 /** Returns what an event says that belongs to an attempt; undefined if it says nothing. */
@@ -214,8 +211,8 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
     case "denied":
     case "waiver_granted":
     case "waiver_denied": {
-      const { by, authenticated } = event;
-      return { at, event: event.type, by, authenticated, ...textOf(event.note) };
+      const { by, authenticated, note } = event;
+      return { at, event: event.type, by, authenticated, note };
     }
     case "waiver_requested":
       return { at, event: event.type, fields: event.fields, note: event.reason };
@@ -232,22 +229,17 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
     case "plan_synced": {
       const { operator, note } = event;
       if (operator === undefined && note === undefined) return undefined;
-      return { at, event: event.type, by: operator, ...textOf(note) };
+      return { at, event: event.type, by: operator, note };
     }
   }
   return undefined;
-}
-
-function textOf(note: string | undefined): Pick<AttemptNote, "note"> {
-  return note === undefined ? {} : { note };
 }
 
 /** Returns every failure at a gate, oldest first. */
 export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
   return phaseHistory(events).flatMap(({ phase, attempt, completedAt: at, problems, verification, reveal }) => {
     if (problems === undefined || at === undefined) return [];
-    const more = { verification, ...(reveal && { reveal }) };
-    return [{ phase, attempt, at, problems, ...more }];
+    return [{ phase, attempt, at, problems, verification, reveal }];
   });
 }
 
@@ -290,20 +282,11 @@ class Attempts {
   }
 }
 
-function closed(
-  open: Open,
-  at: string,
-  status: PhaseAttempt["status"],
-  findings: Findings & Pick<PhaseAttempt, "reveal">,
-): SubmittedAttempt {
-  return { ...open, status, completedAt: at, durationSeconds: secondsBetween(open.startedAt, at), ...findings };
-}
-
 /** Returns the gate's `reveal` from the structure of that time: a later one may hide more or less. */
-function hidden(structure: WorkflowStructure | undefined, phase: number): Pick<PhaseAttempt, "reveal"> {
+function hidden(structure: WorkflowStructure | undefined, phase: number): PhaseAttempt["reveal"] {
   const gate = structure?.phases.find(({ number }) => number === phase)?.gate;
-  const reveal = gate === undefined ? "fields" : revealOf(gate);
-  return reveal === "fields" ? {} : { reveal };
+  const reveal = gate && revealOf(gate);
+  return reveal === "fields" ? undefined : reveal;
 }
 
 /** Returns what a passed gate says of the attempt itself: all but its place, the evidence, and the ticks of a plan. */
@@ -330,8 +313,7 @@ interface Artifact {
 export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact> {
   return fold(events, new Map(), ({ event, at, version }) => {
     const { phase, position, evidence, output, waived } = event;
-    const more = { output, waived };
-    return { phase, position, at, version, evidence, ...more };
+    return { phase, position, at, version, evidence, output, waived };
   });
 }
 
@@ -346,10 +328,12 @@ export function artifactNames(
   events: Iterable<RecordedEvent>,
   earlier: ReadonlyMap<number, ArtifactName>,
 ): Map<number, ArtifactName> {
-  return fold(events, earlier, ({ event }) => ({
-    position: event.position,
-    names: namesOf(event.output, event.evidence),
-  }));
+  return fold(events, earlier, ({ event: { position, output, evidence } }) => {
+    const handedOn = output ?? evidence;
+    // A payload has them next to its digest.
+    if ("payload" in handedOn) return { position, names: handedOn.names };
+    return { position, names: isJsonObject(handedOn.inline) ? Object.keys(handedOn.inline) : [] };
+  });
 }
 
 /** A passed gate adds a value; a rollback removes all from its position on. */
@@ -366,11 +350,4 @@ function fold<T extends { readonly position: number }>(
     }
   }
   return found;
-}
-
-/** Returns the keys of an artifact; a payload has them next to its digest. */
-function namesOf(output: ValueRef | undefined, evidence: EvidenceRef): readonly string[] {
-  const handedOn = output ?? evidence;
-  if ("payload" in handedOn) return handedOn.names;
-  return isJsonObject(handedOn.inline) ? Object.keys(handedOn.inline) : [];
 }

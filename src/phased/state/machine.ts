@@ -5,15 +5,15 @@ import type { Kernel } from "../../log/log.js";
 import type { Machine } from "../../log/machine.js";
 import { type EventOf, SESSION_SCHEMA, type SessionEvent, sessionEventSchema, type ValueRef } from "./events.js";
 import { listedFacts, type SessionHead, sessionHeadSchema } from "./head.js";
-import { decideCommand, type PhasedCommand } from "./transition.js";
+import { type PhasedCommand, transition } from "./transition.js";
 
 /** The kernel of phased sessions. */
 export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
 
 /** The current state of a phased session. */
 export type PhasedSession = Current<SessionHead>;
-/** A commit of a phased session. */
-export type PhasedCommit = Recorded<SessionEvent, SessionHead>;
+/** A checked commit of a session. Large evidence is in its events by its digest. */
+export interface SessionCommit extends Recorded<SessionEvent, SessionHead> {}
 
 const eventsSchema = z.array(sessionEventSchema);
 
@@ -23,7 +23,7 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
   schema: SESSION_SCHEMA,
   // One for each format that was written before this one; test/samples/ has logs of all that there were.
   upcasts: {},
-  decide: decideCommand,
+  decide: transition,
   parse: (events, head) => ({ events: eventsSchema.parse(events), head: sessionHeadSchema.parse(head) }),
   summarize: listedFacts,
   payloadsOf: (event) => refsIn(event).flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : [])),
@@ -46,17 +46,21 @@ function refsIn(event: SessionEvent): readonly (ValueRef | undefined)[] {
   }
 }
 
-/** Returns true if an event binds its session to a structure. */
-export function isPinning(event: SessionEvent): event is EventOf<"started" | "migrated" | "plan_synced"> {
-  return event.type === "started" || event.type === "migrated" || event.type === "plan_synced";
+/** Returns a test for the events of some types. */
+export function isOneOf<T extends SessionEvent["type"]>(...types: readonly T[]) {
+  const names = new Set<string>(types);
+  return (event: SessionEvent): event is EventOf<T> => names.has(event.type);
 }
+
+/** Returns true if an event binds its session to a structure. */
+export const isPinning = isOneOf("started", "migrated", "plan_synced");
 
 /** Returns the event of a type from a commit that has one. */
 export function requireEvent<T extends SessionEvent["type"]>(
-  { events }: Pick<PhasedCommit, "events">,
+  { events }: Pick<SessionCommit, "events">,
   type: T,
 ): EventOf<T> {
-  const found = events.find((event): event is EventOf<T> => event.type === type);
+  const found = events.find(isOneOf(type));
   if (found === undefined) throw new Error(`a commit without '${type}'`);
   return found;
 }

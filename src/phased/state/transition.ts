@@ -4,19 +4,19 @@
  * gates, approvals and waivers; commands.ts has the refusals, head.ts the fold.
  */
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
-import type { WorkflowStructure } from "../../workflow/structure.js";
+import { canonicalJson } from "../../workflow/json.js";
+import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import {
-  begunOf,
   type CommandOf,
   exhausted,
   invalidTransition,
+  lengthRefusal,
   notCurrent,
   type OperatorNote,
   rollbackTargets,
   type SessionCommand,
   type TransitionContext,
   taskRefusal,
-  tooLong,
   tooManyActive,
 } from "./commands.js";
 import {
@@ -26,16 +26,14 @@ import {
   decideWaiver,
   goTo,
   isTicked,
-  NOTE_MAX,
-  OPERATOR_MAX,
   passWithoutEvidence,
   requestWaiver,
+  unlessEmpty,
 } from "./decide-gate.js";
 import { type EventOf, type SessionEvent, sessionEventSchema } from "./events.js";
 import { applyEvent, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
 import { inRanges } from "./ranges.js";
-import { phaseDifference } from "./same-phases.js";
 import { keptTasks } from "./task-notes.js";
 
 /** The outcome of a command: events and the new head, or the reason for a refusal. */
@@ -44,30 +42,17 @@ type Transition =
   | { readonly ok: false; readonly error: AnyPhasegateError };
 
 /** A command with what its transition needs. */
-export interface PhasedCommand {
+export interface PhasedCommand extends Omit<TransitionContext, "at" | "version"> {
   readonly command: SessionCommand;
-  readonly structure: TransitionContext["structure"];
-  readonly limits: TransitionContext["limits"];
-  readonly snapshots?: TransitionContext["snapshots"];
-  readonly skips?: TransitionContext["skips"];
-  readonly full?: TransitionContext["full"];
-}
-
-/** Decides a command, as the log asks for it. */
-export function decideCommand(
-  head: SessionHead | undefined,
-  { command, structure, limits, snapshots, skips, full }: PhasedCommand,
-  { at, version }: Pick<TransitionContext, "at" | "version">,
-): Transition {
-  return transition(head, command, { structure, limits, at, version, snapshots, skips, full });
 }
 
 /** Decides a command. */
 export function transition(
   head: SessionHead | undefined,
-  command: SessionCommand,
-  context: TransitionContext,
+  { command, ...given }: PhasedCommand,
+  place: Pick<TransitionContext, "at" | "version">,
 ): Transition {
+  const context = { ...given, ...place };
   const decided = decide(head, command, context);
   if (decided instanceof Error) return { ok: false, error: decided };
   // Submissions and starts were checked when they arrived.
@@ -115,12 +100,13 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "refuseStep":
       return [{ type: "step_refused", ...command.refused }];
     case "pause":
-      return pause(head, command, context);
-    case "resume":
-      if (head.status !== "paused") {
-        return invalidTransition(head, context.structure, "resume", { limits: context.limits });
-      }
-      return withOperator({ type: "resumed", pausedSeconds: secondsBetween(head.pausedAt, context.at) }, command);
+      if (head.status !== "active") return invalidTransition(head, context.structure, "pause", context);
+      return lengthRefusal(saidIn(command)) ?? [{ type: "paused", ...saidIn(command) }];
+    case "resume": {
+      if (head.status !== "paused") return invalidTransition(head, context.structure, "resume", context);
+      const pausedSeconds = secondsBetween(head.pausedAt, context.at);
+      return lengthRefusal(saidIn(command)) ?? [{ type: "resumed", pausedSeconds, ...saidIn(command) }];
+    }
     case "retryPhase":
       return retryPhase(head, command, context);
     case "rollback":
@@ -136,11 +122,13 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "planTicked":
       return [{ type: "plan_ticked", ...command.ticked }];
     case "takeSnapshots":
-      return [{ type: "snapshots_taken", phase: head.phase, snapshots: [...(context.snapshots ?? [])] }];
+      return [{ type: "snapshots_taken", phase: head.phase, snapshots: context.snapshots ?? [] }];
     case "assign":
-      return assign(command);
-    case "delete":
-      return remove(command);
+      return lengthRefusal({ by: command.by, note: command.note }) ?? [{ ...command, type: "assigned" }];
+    case "delete": {
+      const { reason, operator } = command;
+      return lengthRefusal({ reason, operator }) ?? [{ type: "deleted", reason, operator }];
+    }
   }
 }
 
@@ -173,7 +161,8 @@ function completeTask(
 ): Decided {
   const refusal = taskRefusal(head, phase, { task, skipped }, structure);
   if (refusal !== undefined) return refusal;
-  if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  const tooLong = lengthRefusal({ note });
+  if (tooLong !== undefined) return tooLong;
   if (task !== undefined && outcome === "given_up" && (note === undefined || note.trim() === "")) {
     return new PhasegateError("INVALID_INPUT", "a task is given up without a reason", {
       remedy: "Say in the note why it can't be done.",
@@ -192,19 +181,9 @@ function completeTask(
   });
 }
 
-function pause(head: SessionHead, command: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
-  if (head.status !== "active") return invalidTransition(head, structure, "pause", { limits });
-  return withOperator({ type: "paused" }, command);
-}
-
-/** Returns an event with who asked for it, and why; an error if one of them is too long. */
-function withOperator<E extends EventOf<"paused" | "resumed" | "retried" | "plan_synced">>(
-  event: E,
-  { operator, note }: OperatorNote,
-): readonly [E] | AnyPhasegateError {
-  if (operator !== undefined && operator.length > OPERATOR_MAX) return tooLong("operator", OPERATOR_MAX);
-  if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
-  return [{ ...event, ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) }];
+/** Returns who asks for a command on behalf of the host, and why. */
+function saidIn({ operator, note }: OperatorNote): OperatorNote {
+  return { operator, note };
 }
 
 /** Resets the attempts in a row, with or without the last evidence. */
@@ -222,7 +201,8 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   if (head.status === "active" && !isNeeded) {
     return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }
-  return withOperator({ type: "retried", phase, resetEvidence, by, ...begunOf(context) }, command);
+  const said = saidIn(command);
+  return lengthRefusal(said) ?? [{ type: "retried", phase, resetEvidence, by, snapshots: context.snapshots, ...said }];
 }
 
 /** Returns to an earlier phase; it and all later ones are no longer completed. */
@@ -236,9 +216,10 @@ function rollback(head: SessionHead, command: CommandOf<"rollback">, context: Tr
   const cleared = structure.phases.filter((_, place) => place >= position && inRanges(head.completed, place));
   const numbers = cleared.map(({ number }) => number);
   const from = structure.phases.findIndex((_, place) => place >= position && isTicked(place, context));
-  const unticks = from < 0 ? {} : { unticksFrom: from };
+  const { to, by } = command;
+  const unticksFrom = from < 0 ? undefined : from;
   return [
-    { type: "rolled_back", from: head.phase, to: command.to, position, cleared: numbers, by: command.by, ...unticks },
+    { type: "rolled_back", from: head.phase, to, position, cleared: numbers, by, unticksFrom },
     ...goTo(position, context),
   ];
 }
@@ -259,15 +240,13 @@ function rollbackRange(to: number, current: number, targets: number[]): Phasegat
  * Moves a session to another structure of the same workflow. All phases up to the current one must be the same there: what
  * was completed stays completed, and nothing that the new one asks for is skipped. A completed session can't be moved.
  */
-function migration(
-  head: SessionHead,
-  command: CommandOf<"migrate">,
-  context: TransitionContext,
-): readonly [EventOf<"migrated">] | AnyPhasegateError {
+function migration(head: SessionHead, command: CommandOf<"migrate">, context: TransitionContext): Decided {
   const { structure, by } = command;
-  const refusal = moveRefusal(head, structure, context, "migrate") ?? otherWork(head, structure, context);
+  const { position } = head;
+  const { snapshots } = context;
+  const refusal = moveRefusal(head, structure, context, "migrate");
   const tasks = keptTasks(head, context.structure, command);
-  return refusal ?? [{ type: "migrated", structure, position: head.position, by, ...begunOf(context), ...tasks }];
+  return refusal ?? [{ type: "migrated", structure, position, by, snapshots, ...tasks }];
 }
 
 function moveRefusal(
@@ -277,61 +256,70 @@ function moveRefusal(
   operation: "migrate" | "syncPlan",
 ): AnyPhasegateError | undefined {
   if (head.status === "completed") return invalidTransition(head, context.structure, operation);
-  const done = context.structure.phases.slice(0, head.position + 1).map(({ number }) => number);
-  const kept = structure.phases.slice(0, head.position + 1).map(({ number }) => number);
-  if (structure.type !== head.workflowType || done.join() !== kept.join()) {
-    return new PhasegateError(
-      "NOT_ALLOWED",
-      `revision ${structure.revision} of ${structure.type} does not have the phases ${done.join(", ")} at its beginning`,
-      {
-        remedy: "Finish or delete this session, and start a new one on the new definition.",
-        details: { phase: head.phase, operation },
-      },
-    );
+  const { type, revision } = structure;
+  const refused = (message: string) =>
+    new PhasegateError("NOT_ALLOWED", `revision ${revision} of ${type} ${message}`, {
+      remedy: "Finish or delete this session, and start a new one on the new definition.",
+      details: { phase: head.phase, operation },
+    });
+  const count = head.position + 1;
+  const done = context.structure.phases.slice(0, count).map(({ number }) => number);
+  const kept = structure.phases.slice(0, count).map(({ number }) => number);
+  if (type !== head.workflowType || done.join() !== kept.join()) {
+    return refused(`does not have the phases ${done.join(", ")} at its beginning`);
+  }
+  // A plan's phases are compared when the plan is read again.
+  if (operation === "syncPlan") return undefined;
+  const difference = phaseDifference(context.structure.phases, structure.phases, count);
+  return difference === undefined ? undefined : refused(`is not the same up to phase ${head.phase}: ${difference}`);
+}
+
+/** Moves a session to the current version of its plan, by the same rules. */
+function planSync(head: SessionHead, command: CommandOf<"syncPlan">, context: TransitionContext): Decided {
+  const { structure, by, changes } = command;
+  const said = saidIn(command);
+  const refusal = moveRefusal(head, structure, context, "syncPlan") ?? lengthRefusal(said);
+  if (refusal !== undefined) return refusal;
+  const tried = command.places.filter(([place]) => spentAt(head, place) > 0);
+  const places = unlessEmpty(tried.map(([from, to]): [number, number] => [from, to]));
+  const kept = keptTasks(head, context.structure, command);
+  return [{ type: "plan_synced", structure, position: head.position, by, changes, places, ...kept, ...said }];
+}
+
+/**
+ * Returns in what the first phases of two definitions differ, by number, name, tasks and gate; undefined if in nothing: a
+ * session may move only to a definition in which all that it has been through is the same, or work of the newer one would
+ * count as done without it. Phases from a plan are compared when the plan is read again.
+ */
+export function phaseDifference(
+  before: readonly PhaseDefinition[],
+  after: readonly PhaseDefinition[],
+  count: number,
+): string | undefined {
+  for (const [position, phase] of before.slice(0, count).entries()) {
+    const other = after[position];
+    if (other?.number !== phase.number) return `it has no phase ${phase.number} in this place`;
+    if (phase.plan !== undefined && other.plan !== undefined) continue;
+    const parts = Object.entries(PARTS).filter(([, part]) => canonicalJson(part(phase)) !== canonicalJson(part(other)));
+    if (parts.length > 0) return `phase ${phase.number} has ${parts.map(([name]) => name).join(" and ")} there`;
   }
   return undefined;
 }
 
-/** Returns the refusal of a definition in which the phases up to the current one ask for other work. */
-function otherWork(
-  { phase, position }: SessionHead,
-  structure: WorkflowStructure,
-  context: TransitionContext,
-): AnyPhasegateError | undefined {
-  const difference = phaseDifference(context.structure.phases, structure.phases, position + 1);
-  if (difference === undefined) return undefined;
-  const { type, revision } = structure;
-  const message = `revision ${revision} of ${type} is not the same up to phase ${phase}: ${difference}`;
-  return new PhasegateError("NOT_ALLOWED", message, {
-    remedy: "Finish or delete this session, and start a new one on the new definition.",
-    details: { phase, operation: "migrate" },
-  });
-}
+/** What is compared of a phase, with the words for a difference. */
+const PARTS: Readonly<Record<string, (phase: PhaseDefinition) => unknown>> = {
+  "another name": ({ name }) => name,
+  "other tasks": ({ tasks }) => tasks.map(({ number, name }) => [number, name]),
+  "another gate": ({ gate }) => required(gate),
+};
 
-/** Moves a session to the current version of its plan, by the same rules. */
-function planSync(
-  head: SessionHead,
-  command: CommandOf<"syncPlan">,
-  context: TransitionContext,
-): readonly [EventOf<"plan_synced">] | AnyPhasegateError {
-  const { structure, by, changes } = command;
-  const refusal = moveRefusal(head, structure, context, "syncPlan");
-  const tried = command.places.filter(([place]) => spentAt(head, place) > 0);
-  const kept = keptTasks(head, context.structure, command);
-  const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
-  const synced = { type: "plan_synced", structure, position: head.position, by, changes, ...places, ...kept } as const;
-  return refusal ?? withOperator(synced, command);
-}
-
-function assign({ owner, by, note }: CommandOf<"assign">): Decided {
-  if (by.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
-  if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
-  return [{ type: "assigned", owner, by, note }];
-}
-
-function remove({ reason, operator }: CommandOf<"delete">): Decided {
-  if (reason !== undefined && reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
-  if (operator !== undefined && operator.length > OPERATOR_MAX) return tooLong("operator", OPERATOR_MAX);
-  const said = { reason, operator };
-  return [{ type: "deleted", ...said }];
+/** Returns a gate without its examples and the place where it was found, which require nothing. */
+function required(gate: GateDefinition): unknown {
+  if (gate.kind === "schema") {
+    const { example: _, sample: __, ...rest } = gate;
+    return rest;
+  }
+  if (gate.kind !== "fields") return gate;
+  const { source: _, fields, ...rest } = gate;
+  return { ...rest, fields: fields.map(({ example: _, sample: __, ...field }) => field) };
 }

@@ -32,7 +32,7 @@ import {
 
 /** The snapshots of the phase that a command enters. */
 export interface Begun {
-  readonly snapshots: readonly Snapshot[];
+  readonly snapshots: Snapshot[];
   readonly payloads: readonly Payload[];
 }
 
@@ -119,11 +119,8 @@ export function sessionFacts(
   options: JsonObject = {},
 ): VerifyRequest["session"] {
   const { workflowType, target } = head;
-  return {
-    ...{ id: sessionId, workflowType, target, phase },
-    ...(plan === undefined ? {} : { specPath: plan.path }),
-    ...(Object.keys(options).length === 0 ? {} : { options }),
-  };
+  const given = Object.keys(options).length === 0 ? undefined : options;
+  return { id: sessionId, workflowType, target, phase, specPath: plan?.path, options: given };
 }
 
 type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];

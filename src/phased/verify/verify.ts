@@ -174,10 +174,9 @@ function planOf(
   const value = field !== undefined && Object.hasOwn(evidence, field) ? evidence[field] : undefined;
   const request = { params, evidence, session, value };
   if (beginning === undefined) return { verifier, request };
-  const { value: snapshot, earlier, takenAt } = beginning;
-  const before = earlier.length === 0 ? {} : { earlierSnapshots: earlier };
-  const late = takenAt === undefined ? {} : { snapshotTakenAt: takenAt };
-  return { verifier, request: { ...request, snapshot, ...before, ...late } };
+  const { value: snapshot, earlier, takenAt: snapshotTakenAt } = beginning;
+  const earlierSnapshots = earlier.length === 0 ? undefined : earlier;
+  return { verifier, request: { ...request, snapshot, earlierSnapshots, snapshotTakenAt } };
 }
 
 /** Returns a failed check as a problem, in the verifier's words. */
@@ -212,20 +211,9 @@ function recordedResults(
   const maxChars = Math.min(OUTPUT_EACH, Math.floor(OUTPUT_TOTAL / Math.max(1, results.length)));
   return results.map(({ outcome, field, check }) => {
     const { verifier, ok, failed, unrecorded, message, ran, exit, digest, output } = outcome;
-    return {
-      verifier,
-      field,
-      check,
-      ok,
-      failed,
-      unrecorded,
-      message: cut(message, MESSAGE_MAX),
-      ...(ran === undefined ? {} : { ran: cut(ran, RAN_MAX) }),
-      exit,
-      ...(digest === undefined ? {} : { digest: cut(digest, DIGEST_MAX) }),
-      ...(output === undefined || output.length === 0 ? {} : { output: bothEnds(output, maxChars) }),
-      at,
-    };
+    const found = { verifier, field, check, ok, failed, unrecorded, message: cut(message, MESSAGE_MAX) };
+    const seen = { ran: ran && cut(ran, RAN_MAX), exit, digest: digest && cut(digest, DIGEST_MAX) };
+    return { ...found, ...seen, output: output?.length ? bothEnds(output, maxChars) : undefined, at };
   });
 }
 

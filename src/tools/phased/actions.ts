@@ -4,7 +4,7 @@
  */
 import * as z from "zod/mini";
 import type { ApprovalRequest } from "../../phased/approval/ledger.js";
-import type { WaiverRequest } from "../../phased/approval/waivers.js";
+import type { WaiverRequest } from "../../phased/approval/requests.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Followed } from "../../phased/verify/verify.js";
 import type { Metrics } from "../../runtime/operations.js";

@@ -1,7 +1,7 @@
 /** What a person is asked, and what a person has answered, as it looks on the wire: approvals and waivers. */
 import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
-import type { WaiversView } from "../../phased/approval/waivers.js";
+import type { WaiversView } from "../../phased/approval/requests.js";
 import type { Waived } from "../../phased/state/events.js";
 import type { PhaseTask } from "../../phased/state/task-notes.js";
 import { brief, type WireObject } from "../wire.js";

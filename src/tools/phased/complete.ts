@@ -8,7 +8,7 @@ import { withoutExamples } from "../../gate/format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
-import type { WaiverRequested } from "../../phased/approval/waivers.js";
+import type { WaiverRequested } from "../../phased/approval/requests.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";

@@ -3,8 +3,7 @@
 import type { BrokenSession } from "../../engine/lists.js";
 import { conceal } from "../../gate/check-gate.js";
 import type { RefusedStep } from "../../phased/phased.js";
-import { tooLong } from "../../phased/state/commands.js";
-import { NOTE_MAX } from "../../phased/state/decide-gate.js";
+import { NOTE_MAX, tooLong } from "../../phased/state/commands.js";
 import type { SessionFacts } from "../../phased/views.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
 import { describeOptions, textsIn } from "../../rules/options.js";

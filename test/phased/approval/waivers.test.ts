@@ -3,7 +3,7 @@ import { signApproval } from "phasegate/approval";
 import type { Verifier } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { WaiveRequest } from "../../../src/phased/approval/waivers.js";
+import type { WaiveRequest } from "../../../src/phased/approval/requests.js";
 import { makeAsking } from "../../support/approvals.js";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";

@@ -133,7 +133,7 @@ describe("due ticks of a plan", () => {
     const run = Run.started(structure).do(submit(0), submit(1));
     const before = structuredClone(run.state);
     const context = { structure, limits: run.limits, at: "2026-01-01T00:00:00.000Z", version: 9 };
-    const [one, other] = [1, 2].map(() => transition(run.state, rollback(1), context));
+    const [one, other] = [1, 2].map(() => transition(run.state, { command: rollback(1), ...context }, context));
     expect(one).toEqual(other);
     expect(run.state).toEqual(before);
   });

@@ -144,7 +144,7 @@ export class Run {
     const at = new Date(this.#now).toISOString();
     const { structure, limits } = this;
     const { skips } = this;
-    const outcome = transition(this.head, command, { structure, limits, at, version: this.version + 1, skips });
+    const outcome = transition(this.head, { command, structure, limits, skips }, { at, version: this.version + 1 });
     if (!outcome.ok) return outcome.error;
     // What a kernel caches must be what another one reads.
     const stored: typeof outcome = JSON.parse(JSON.stringify(outcome));

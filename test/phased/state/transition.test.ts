@@ -8,8 +8,7 @@ import {
 } from "../../../src/phased/state/commands.js";
 import { sessionEventSchema } from "../../../src/phased/state/events.js";
 import { applyEvent } from "../../../src/phased/state/head.js";
-import { phaseDifference } from "../../../src/phased/state/same-phases.js";
-import { transition } from "../../../src/phased/state/transition.js";
+import { phaseDifference, transition } from "../../../src/phased/state/transition.js";
 import { aProblem, asking, phaseOf, Run, structureOf, submit } from "./run.js";
 
 const free = { kind: "open", allowOverride: true } as const;
@@ -368,7 +367,7 @@ describe("retry", () => {
     const run = Run.started(three);
     const snapshots = [{ verifier: "v", check: "c", takenAt: "2026-01-01T00:00:02.000Z", value: { inline: 1 } }];
     const context = { structure: three, limits: run.limits, at: "2026-01-01T00:00:02.000Z", version: 2, snapshots };
-    expect(transition(run.state, retry(1), context)).toMatchObject({
+    expect(transition(run.state, { command: retry(1), ...context }, context)).toMatchObject({
       ok: true,
       events: [{ type: "retried", snapshots }],
       head: { baseline: 2, attempts: 0 },
@@ -516,7 +515,7 @@ describe("override and skip", () => {
       at: head.createdAt,
       version: 2,
     };
-    expect(transition(head, skip(1), context).ok).toBe(false);
+    expect(transition(head, { command: skip(1), ...context }, context).ok).toBe(false);
   });
 });
 
@@ -697,7 +696,7 @@ describe("snapshots that are taken late", () => {
     (_, inThis) => {
       const run = inThis();
       const context = { structure: loose, limits: run.limits, at, version: 9, snapshots };
-      const taken = transition(run.state, { type: "takeSnapshots" }, context);
+      const taken = transition(run.state, { command: { type: "takeSnapshots" }, ...context }, context);
       expect(taken).toMatchObject({
         ok: true,
         events: [{ type: "snapshots_taken", phase: run.state.phase, snapshots }],
@@ -711,7 +710,9 @@ describe("snapshots that are taken late", () => {
   it("may be none", () => {
     const { state, limits } = Run.started(three);
     const context = { structure: three, limits, at, version: 2 };
-    expect(transition(state, { type: "takeSnapshots" }, context)).toMatchObject({ events: [{ snapshots: [] }] });
+    expect(transition(state, { command: { type: "takeSnapshots" }, ...context }, context)).toMatchObject({
+      events: [{ snapshots: [] }],
+    });
   });
 });
 
