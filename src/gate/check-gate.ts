@@ -19,7 +19,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
 import { exampleOf, isBlank, isOfType, visibleText } from "../workflow/field-types.js";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
-import { isSame, listOf } from "../workflow/json-schema-values.js";
+import { isSame } from "../workflow/json-schema-values.js";
 import { nearest, shown } from "../workflow/names.js";
 import type {
   FieldDefinition,
@@ -77,13 +77,13 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
   });
 }
 
-/** Returns the problem with one field of evidence; undefined if there is none. One of the unknown keys may be a misspelling. */
+/** Returns the problem with one field of evidence; undefined if there is none. One of the keys that no field has may be a misspelling. */
 export function checkField(
   field: FieldDefinition,
   evidence: JsonObject,
-  unknownKeys: readonly string[],
+  unknownKeys: () => readonly string[],
 ): Problem | undefined {
-  const value = ownValue(evidence, field.name);
+  const value = Object.hasOwn(evidence, field.name) ? evidence[field.name] : undefined;
   if (value === undefined || value === null) return field.required ? missing(field, value, unknownKeys) : undefined;
   if (!isOfType(value, field.type)) {
     return problem(field, "wrong_type", `'${field.name}' must be ${article(field.type)}`, value);
@@ -172,11 +172,14 @@ function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext
 const SUGGESTIONS_MAX = 100;
 
 function fieldProblems(gate: FieldGate, evidence: JsonObject): Problem[] {
-  const names = new Set(gate.fields.map(({ name }) => name));
-  const unknown = Object.keys(evidence).filter((key) => !names.has(key));
   const problems: Problem[] = [];
+  const unknownKeys = () => {
+    if (problems.length >= SUGGESTIONS_MAX) return [];
+    const names = new Set(gate.fields.map(({ name }) => name));
+    return Object.keys(evidence).filter((key) => !names.has(key));
+  };
   for (const field of gate.fields) {
-    const problem = checkField(field, evidence, problems.length < SUGGESTIONS_MAX ? unknown : []);
+    const problem = checkField(field, evidence, unknownKeys);
     if (problem !== undefined) problems.push(problem);
   }
   return [...problems, ...copiedProblems(gate, evidence)];
@@ -205,8 +208,8 @@ function article(type: FieldType): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-function missing(field: FieldDefinition, value: null | undefined, unknownKeys: readonly string[]): Problem {
-  const similar = nearest(field.name, unknownKeys);
+function missing(field: FieldDefinition, value: null | undefined, unknownKeys: () => readonly string[]): Problem {
+  const similar = nearest(field.name, unknownKeys());
   const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
   return problem(field, "missing", `Required evidence '${field.name}' not provided${meant}`, value);
 }
@@ -304,25 +307,23 @@ function copiedProblems(gate: FieldGate | SchemaGate, evidence: JsonObject): Pro
  */
 function examplesOf(gate: FieldGate | SchemaGate): ReadonlyMap<string, readonly string[]> {
   const checked = new Set(gate.verify?.map(({ field }) => field));
-  return new Map(
-    authoredExamples(gate).map(({ name, examples, allowExample }) => [
-      name,
-      allowExample || checked.has(name) ? [] : examples.map(comparable),
-    ]),
-  );
-}
-
-function authoredExamples(gate: FieldGate | SchemaGate) {
+  const examples = new Map<string, readonly string[]>();
   if (gate.kind === "fields") {
-    return gate.fields.map(({ example, ...field }) => ({ ...field, examples: example === undefined ? [] : [example] }));
+    for (const { name, example, allowExample } of gate.fields) {
+      examples.set(name, example === undefined || allowExample || checked.has(name) ? [] : [comparable(example)]);
+    }
+    return examples;
   }
   const { example = {}, jsonSchema, allowExample } = gate;
   const properties = isJsonObject(jsonSchema?.properties) ? jsonSchema.properties : {};
-  return [...new Set([...Object.keys(example), ...Object.keys(properties)])].map((name) => {
-    const own = ownValue(example, name);
-    const listed = listOf(ownValue(ownValue(properties, name), "examples"));
-    return { name, allowExample, examples: own === undefined ? listed : [own, ...listed] };
-  });
+  for (const name of [...Object.keys(example), ...Object.keys(properties)]) {
+    const property = properties[name];
+    const listed = isJsonObject(property) && Array.isArray(property.examples) ? property.examples : [];
+    const own = Object.hasOwn(example, name) ? example[name] : undefined;
+    const all = own === undefined ? listed : [own, ...listed];
+    examples.set(name, allowExample || checked.has(name) ? [] : all.map(comparable));
+  }
+  return examples;
 }
 
 /** Returns a value as a text that is the same for texts which differ only in blanks, hidden characters and case. */

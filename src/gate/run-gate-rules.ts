@@ -42,8 +42,13 @@ export async function createRules(gate: FieldGate, place?: GatePlace): Promise<C
     faults: broken,
     check(evidence, surroundings, faulty, waived = new Set()) {
       const variables = variablesOf(read, evidence, surroundings);
-      const readable = ready.filter((one) => !isSkipped(one, faulty, waived));
-      return [...broken, ...readable.flatMap((one) => checkRule(one, evidence, variables) ?? [])];
+      const problems = [...broken];
+      for (const one of ready) {
+        if (faulty.size + waived.size > 0 && isSkipped(one, faulty, waived)) continue;
+        const problem = checkRule(one, evidence, variables);
+        if (problem !== undefined) problems.push(problem);
+      }
+      return problems;
     },
   };
 }
