@@ -9,7 +9,7 @@ import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { checkRun, faultOfEnd, faultOfOutput, runCommand, runParams, saidOf } from "./command.js";
 import { committedFiles, EXECUTABLE, LINK, parentOf, pathsAndFolders, readWhole, statOf } from "./committed-files.js";
-import { type Asked, CheckFailed, defineVerifier, type Outcome } from "./define-verifier.js";
+import { type Asked, CheckFailed, defineVerifier, type Outcome, recordedState } from "./define-verifier.js";
 import {
   findRepository,
   type GitRepository,
@@ -24,7 +24,7 @@ import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-file
 import { pathsParam, WrongParam } from "./params.js";
 import { type OldFile, type ProjectCopy, withProjectCopy } from "./project-copy.js";
 import { shownCommand, shownPath, shownPaths, subjectsOf } from "./subject.js";
-import { changedSince, changesBetween, contentsIn, recordedState, stateOf, stateSchema } from "./uncommitted.js";
+import { changedSince, changesBetween, contentsIn, stateOf, stateSchema } from "./uncommitted.js";
 
 const params = z.strictObject({
   ...runParams,

@@ -10,7 +10,7 @@ import { hasPlaceholder } from "../gate/fill-params.js";
 import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath, shown } from "../workflow/names.js";
 import { namesIn } from "./committed-files.js";
-import { CheckFailed, defineVerifier, type Outcome } from "./define-verifier.js";
+import { CheckFailed, defineVerifier, type Outcome, recordedState } from "./define-verifier.js";
 import {
   commitAt,
   findRepository,
@@ -25,15 +25,7 @@ import {
 import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
 import { checkFixedPaths, checkPath, pathsParam, textParam, WrongParam } from "./params.js";
 import { outputLines, sha256, shownPath, shownPaths } from "./subject.js";
-import {
-  changesBetween,
-  contentsIn,
-  recordedState,
-  stateOf,
-  stateSchema,
-  uncommittedIn,
-  withoutWritten,
-} from "./uncommitted.js";
+import { changesBetween, contentsIn, stateOf, stateSchema, uncommittedIn, withoutWritten } from "./uncommitted.js";
 
 /** Checks that there are no uncommitted files. */
 export const gitClean = defineVerifier({

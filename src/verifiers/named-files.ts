@@ -41,9 +41,6 @@ export function pathsIn({ paths = [], except = [] }: { paths?: string[]; except?
   return [...paths, ...except];
 }
 
-/** The form of a snapshot that could not be taken: the reason, which an agent may have caused. */
-export const failedSchema = z.strictObject({ failed: z.string() });
-
 /** Returns a path without `.` segments; one with a placeholder as it is. */
 export function plainPath(path: string): string {
   return hasPlaceholder(path) ? path : parseRelativePath(path);

@@ -6,12 +6,12 @@ import * as z from "zod";
 import { claimedIds } from "../gate/plan-gate.js";
 import { type JsonObject, ownValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
-import { CheckFailed, defineVerifier, type Project } from "./define-verifier.js";
+import { CheckFailed, defineVerifier, type Project, recordedState } from "./define-verifier.js";
 import { linesIn, placeIn } from "./lines.js";
 import { isAtOrBelow, namedFilesParams } from "./named-files.js";
 import { textParam, WrongParam } from "./params.js";
 import { harmless, shortened, shownPath } from "./subject.js";
-import { changedSince, recordedState, stateOf, stateSchema } from "./uncommitted.js";
+import { changedSince, stateOf, stateSchema } from "./uncommitted.js";
 
 const params = z.strictObject({
   field: textParam

@@ -6,7 +6,6 @@
 import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { workingFolder } from "../sandbox/sandbox.js";
-import type { JsonValue } from "../workflow/json.js";
 import {
   type CommittedFile,
   changedFiles,
@@ -34,7 +33,6 @@ import {
   type WorkTree,
   withGitView,
 } from "./git-repository.js";
-import { failedSchema } from "./named-files.js";
 import { withoutProducts } from "./products.js";
 
 /** Maximum nesting depth of submodules. */
@@ -208,17 +206,6 @@ type Contents = Readonly<Record<string, string>>;
 
 /** The state of a repository: the commit that was checked out, and the files that differed from it. */
 export const stateSchema = z.strictObject({ head: z.string(), files: z.record(z.string(), z.string()) });
-
-/** Returns the state that was recorded. Throws `CheckFailed` if there is none. */
-export function recordedState<T>(schema: z.ZodType<T>, snapshot: JsonValue | undefined): T {
-  const failed = failedSchema.safeParse(snapshot);
-  if (failed.success) {
-    throw new CheckFailed(`the state of the files could not be recorded: ${failed.data.failed}`);
-  }
-  const state = schema.safeParse(snapshot);
-  if (!state.success) throw new CheckFailed("the state of the files was not recorded");
-  return state.data;
-}
 
 /** Returns the state of the files at or below a folder. Throws `CheckFailed`. */
 export async function stateOf(looking: Looking, path = "."): Promise<{ head: string; files: Record<string, string> }> {
