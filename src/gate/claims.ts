@@ -70,7 +70,7 @@ export function readClaims(gate: GateDefinition, evidence: JsonObject): ReadClai
 }
 
 function proofsOf(gate: GateDefinition): readonly string[] {
-  return "proofs" in gate ? (gate.proofs ?? []) : [];
+  return gate.kind === "open" ? [] : (gate.proofs ?? []);
 }
 
 /** Returns evidence with what `read` makes of the claims in these fields; in a plan's gate, of each item's. */
