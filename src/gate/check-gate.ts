@@ -2,24 +2,23 @@
  * Checks evidence against a gate. The entry file of this folder; what is decided where:
  * - judge.ts: in which order a gate runs its checks, and how many attempts are left after a failure (3 in a row, 12 in
  *   total, by default); rules are compiled once for all gates with the same content
- * - check-gate.ts: which problems block a phase and which only warn, and what an agent may see of them
+ * - check-gate.ts: which problems block a phase and which only warn, what an agent may see of them, and that evidence which
+ *   is the author's example is refused
  * - evidence.ts: which evidence is refused before any gate, because it is unsafe or too large
  * - plan-gate.ts: a phase of a plan passes only if every required task and validation item is claimed
- * - copied.ts: evidence that is the author's example is refused
- * - backed-claims.ts: which claims need a proof, and how it is read
+ * - claims.ts: which claims need a proof, and how it is read; what `{value: false, why}` says of a boolean
  * - run-gate-rules.ts: a rule that fails or can't be evaluated is a problem
  * - fill-params.ts: what placeholders in a verifier's params may become
- * - format.ts: what an agent is told that a gate expects; forms.ts: the form of it; schema-hints.ts: what a JSON Schema says of it
+ * - format.ts: what an agent is told that a gate expects; forms.ts: the form of it; fields.ts: the fields of a gate of any kind
  * - verdict.ts: what a problem and a verdict are
- * - said-false.ts: what `{value: false, why}` says of a boolean
  * - waivers.ts: what can be waived, and what a waiver changes in a gate
  *
  * Which gate a phase has, the file's or the text's, is decided in workflow/files/choose-gate.ts.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
-import { exampleOf, isBlank, isOfType } from "../workflow/field-types.js";
-import type { JsonObject, JsonValue } from "../workflow/json.js";
+import { exampleOf, isBlank, isOfType, visibleText } from "../workflow/field-types.js";
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import { isSame } from "../workflow/json-schema-values.js";
 import { nearest, shown } from "../workflow/names.js";
 import type {
@@ -32,9 +31,8 @@ import type {
   VerifyDefinition,
   WorkflowStructure,
 } from "../workflow/structure.js";
-import { copiedProblems } from "./copied.js";
+import { exampleAt, expectedBy, schemaAt } from "./fields.js";
 import { checkPlanGate } from "./plan-gate.js";
-import { exampleAt, expectedBy, schemaAt } from "./schema-hints.js";
 import {
   type CompiledRules,
   type Enforcement,
@@ -79,10 +77,7 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
   });
 }
 
-/**
- * Returns the problem with one field of evidence; undefined if there is none. `unknownKeys` returns the
- * keys of the evidence that no field of the gate has: one of them may be a misspelling.
- */
+/** Returns the problem with one field of evidence; undefined if there is none. One of the keys that no field has may be a misspelling. */
 export function checkField(
   field: FieldDefinition,
   evidence: JsonObject,
@@ -126,11 +121,9 @@ export function conceal(problems: readonly Problem[], reveal: Reveal): readonly 
   return [{ field: "", problem: "invalid", message }, ...denials];
 }
 
-const NONE: readonly VerifyDefinition[] = [];
-
 /** Returns the verifications that a gate asks for, in their order. */
 export function checksOf(gate: GateDefinition): readonly VerifyDefinition[] {
-  return "verify" in gate ? (gate.verify ?? NONE) : NONE;
+  return "verify" in gate ? (gate.verify ?? []) : [];
 }
 
 /** Begins the names of checks that belong to the gate as a whole. */
@@ -154,12 +147,9 @@ export function wholeChecks(gate: GateDefinition): readonly (readonly [name: str
   });
 }
 
-/**
- * Returns the names of all verifiers that a workflow's gates need, each once. A host needs them all to run
- * it.
- */
+/** Returns the names of all verifiers that a workflow's gates need, each once. A host needs them all to run it. */
 export function verifierNames({ phases, dynamic }: WorkflowStructure): readonly string[] {
-  const checks = [...phases.flatMap(({ gate }) => checksOf(gate)), ...(dynamic?.verify ?? NONE)];
+  const checks = [...phases.flatMap(({ gate }) => checksOf(gate)), ...(dynamic?.verify ?? [])];
   return [...new Set(checks.map(({ verifier }) => verifier))];
 }
 
@@ -172,38 +162,23 @@ function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext
     const shut = hasRules(gate) ? [whole("The gate's rules were not run, so it stays shut")] : [];
     return verdict([...blocking, ...shut], softened);
   }
-  const faulty = found.length === 0 ? NO_NAMES : new Set(found.map(({ field }) => field));
-  const unmet = context.rules.check(evidence, context.surroundings ?? {}, faulty, leftOut(gate, evidence));
+  const faulty = new Set(found.map(({ field }) => field));
+  const leftOut = new Set((gate.waived ?? []).filter((name) => (ownValue(evidence, name) ?? null) === null));
+  const unmet = context.rules.check(evidence, context.surroundings ?? {}, faulty, leftOut);
   return gate.strict ? verdict([...blocking, ...unmet], softened) : verdict(blocking, [...softened, ...unmet]);
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set();
-
-/** Returns the waived fields that were not submitted. */
-function leftOut({ waived }: FieldGate, evidence: JsonObject): ReadonlySet<string> {
-  if (waived === undefined) return NO_NAMES;
-  return new Set(waived.filter((name) => !Object.hasOwn(evidence, name) || evidence[name] === null));
-}
-
-/** At most this many missing fields get a hint at a similar name that was sent. */
+/** After this many problems, missing fields get no hint at a similar name that was sent. */
 const SUGGESTIONS_MAX = 100;
 
 function fieldProblems(gate: FieldGate, evidence: JsonObject): Problem[] {
-  const { fields } = gate;
   const problems: Problem[] = [];
-  let found: readonly string[] | undefined;
-  let searches = 0;
-  // Lazy, since most evidence has no missing fields.
   const unknownKeys = () => {
-    searches += 1;
-    if (searches > SUGGESTIONS_MAX) return [];
-    if (found === undefined) {
-      const names = new Set(fields.map(({ name }) => name));
-      found = Object.keys(evidence).filter((key) => !names.has(key));
-    }
-    return found;
+    if (problems.length >= SUGGESTIONS_MAX) return [];
+    const names = new Set(gate.fields.map(({ name }) => name));
+    return Object.keys(evidence).filter((key) => !names.has(key));
   };
-  for (const field of fields) {
+  for (const field of gate.fields) {
     const problem = checkField(field, evidence, unknownKeys);
     if (problem !== undefined) problems.push(problem);
   }
@@ -248,10 +223,7 @@ function verdict(problems: readonly Problem[], warnings: readonly Problem[] = []
   return problems.length === 0 ? { passed: true, warnings } : { passed: false, problems, warnings };
 }
 
-/**
- * Limits the issues that are listed: a schema reports each bad item of a list, and the log must stay
- * readable.
- */
+/** Limits the issues that are listed: a schema reports each bad item of a list, and the log must stay readable. */
 const ISSUES_LISTED_MAX = 1000;
 
 function checkSchema(
@@ -273,16 +245,15 @@ function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, gate:
   const field = path.map(String).join(".");
   const value = at(evidence, path);
   const schema = path.length === 0 ? undefined : schemaAt(gate.jsonSchema, path);
-  const expected = schema === undefined ? undefined : expectedBy(schema);
   const wanted = exampleAt(gate, path);
   return {
     field,
     problem: value === undefined ? "missing" : "invalid",
     message: sentence(field, value === undefined, issue.message),
     got: value === undefined ? "nothing" : shown(value),
-    expected,
+    expected: schema && expectedBy(schema),
     // A check of several values may refuse what another one of its place accepts.
-    ...(wanted === undefined || (value !== undefined && isSame(wanted, value)) ? {} : { example: wanted }),
+    example: wanted === undefined || (value !== undefined && isSame(wanted, value)) ? undefined : wanted,
   };
 }
 
@@ -306,4 +277,63 @@ function withoutDetails({ field, problem }: Problem): Problem {
   if (field === "") return { field, problem: kind, message: "The evidence as a whole doesn't meet the gate" };
   const message = kind === "missing" ? `Required evidence '${field}' not provided` : `'${field}' doesn't meet the gate`;
   return { field, problem: kind, message };
+}
+
+/**
+ * Returns a problem for each field whose value is its example: a text, a list or an object. A number may be the same by
+ * chance, so it is one only where everything that was submitted, apart from booleans, is an example.
+ */
+function copiedProblems(gate: FieldGate | SchemaGate, evidence: JsonObject): Problem[] {
+  const examples = examplesOf(gate);
+  if (![...examples.values()].some((values) => values.length > 0)) return [];
+  const submitted = Object.entries(evidence).filter(
+    ([name, value]) => examples.has(name) && value !== null && typeof value !== "boolean",
+  );
+  const same = submitted.filter(([name, value]) => examples.get(name)?.includes(comparable(value)));
+  const certain = same.filter(([, value]) => typeof value !== "number");
+  const copied = certain.length === 0 && same.length === submitted.length ? same : certain;
+  return copied.map(([name, value]) => ({
+    field: name,
+    problem: "copied",
+    message: `'${name}' is the example of the gate's author: submit what your own work gave`,
+    got: shown(value),
+    expected: "a value of your own, not the example",
+  }));
+}
+
+/**
+ * Returns the examples of each field in a form that can be compared; none for fields where an example may be right, or whose
+ * value a verifier checks.
+ */
+function examplesOf(gate: FieldGate | SchemaGate): ReadonlyMap<string, readonly string[]> {
+  const checked = new Set(gate.verify?.map(({ field }) => field));
+  const examples = new Map<string, readonly string[]>();
+  if (gate.kind === "fields") {
+    for (const { name, example, allowExample } of gate.fields) {
+      examples.set(name, example === undefined || allowExample || checked.has(name) ? [] : [comparable(example)]);
+    }
+    return examples;
+  }
+  const { example = {}, jsonSchema, allowExample } = gate;
+  const properties = isJsonObject(jsonSchema?.properties) ? jsonSchema.properties : {};
+  for (const name of [...Object.keys(example), ...Object.keys(properties)]) {
+    const property = properties[name];
+    const listed = isJsonObject(property) && Array.isArray(property.examples) ? property.examples : [];
+    const own = Object.hasOwn(example, name) ? example[name] : undefined;
+    const all = own === undefined ? listed : [own, ...listed];
+    examples.set(name, allowExample || checked.has(name) ? [] : all.map(comparable));
+  }
+  return examples;
+}
+
+/** Returns a value as a text that is the same for texts which differ only in blanks, hidden characters and case. */
+function comparable(value: JsonValue): string {
+  return canonicalJson(plain(value));
+}
+
+function plain(value: JsonValue): JsonValue {
+  if (typeof value === "string") return visibleText(value).toLowerCase();
+  if (Array.isArray(value)) return value.map(plain);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
 }

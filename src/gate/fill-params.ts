@@ -24,11 +24,6 @@ interface FillOptions {
   readonly verbatim?: readonly string[];
 }
 
-interface Fill {
-  readonly values: PlaceholderValues;
-  readonly allowOptions: boolean;
-}
-
 /**
  * Returns params with their placeholders filled in: `{spec_path}`, `{target_file}`, `{session_id}`, `{options.name}` and
  * `{evidence.field}`. An element of a list stays one element, whatever is inserted. A param that is only a
@@ -39,8 +34,9 @@ interface Fill {
  *   can't be inserted.
  */
 export function fillParams(params: JsonObject, values: PlaceholderValues, options: FillOptions = {}): JsonObject {
-  const fill: Fill = { values, allowOptions: params.allow_options === true };
-  return eachParam(params, options, (value) => fillValue(value, fill));
+  return eachText(params, options, (text, isItem) =>
+    isItem ? fillItem(text, values, params.allow_options === true) : fillText(text, values),
+  );
 }
 
 /**
@@ -53,18 +49,14 @@ export function fillKnownOptions(params: JsonObject, given: JsonObject, options:
   const isKnown = (name: string) => {
     const [group, ...keys] = name.split(".");
     const value = group === "options" ? below(given, keys) : undefined;
-    return value !== undefined && namesIn(JSON.stringify(value)).length === 0;
+    return value !== undefined && !hasPlaceholder(JSON.stringify(value));
   };
-  const fill: Fill = { values: { options: given }, allowOptions: params.allow_options === true };
-  const fillKnown = (value: JsonValue, change: typeof fillValue): JsonValue => {
-    if (typeof value === "string")
-      return namesIn(value).every(isKnown) && hasPlaceholder(value) ? change(value, fill) : value;
-    if (Array.isArray(value)) return value.map((item) => fillKnown(item, fillItem));
-    return value === null || typeof value !== "object"
-      ? value
-      : mapValues(value, (inner) => fillKnown(inner, fillValue));
-  };
-  return eachParam(params, options, (value) => fillKnown(value, fillValue));
+  return eachText(params, options, (text, isItem) => {
+    const names = namesIn(text);
+    if (names.length === 0 || !names.every(isKnown)) return text;
+    const values = { options: given };
+    return isItem ? fillItem(text, values, params.allow_options === true) : fillText(text, values);
+  });
 }
 
 /**
@@ -73,7 +65,10 @@ export function fillKnownOptions(params: JsonObject, given: JsonObject, options:
  */
 export function checkPlaceholders(params: JsonObject, options: FillOptions = {}): string[] {
   const names = new Set<string>();
-  eachParam(params, options, (value) => collect(value, names));
+  eachText(params, options, (text) => {
+    for (const name of namesIn(text)) names.add(name);
+    return text;
+  });
   for (const name of names) checkName(name);
   return [...names];
 }
@@ -83,30 +78,38 @@ export function hasPlaceholder(text: string): boolean {
   return namesIn(text).length > 0;
 }
 
-function eachParam(
+/** Returns params with each text changed, also inside lists and objects. `isItem` is true for an element of a list. */
+function eachText(
   params: JsonObject,
   { verbatim = [] }: FillOptions,
-  change: (value: JsonValue) => JsonValue,
+  change: (text: string, isItem: boolean) => JsonValue,
 ): JsonObject {
-  return mapValues(params, (value, key) => (verbatim.includes(key) ? value : change(value)));
+  const changed = (value: JsonValue, isItem = false): JsonValue => {
+    if (typeof value === "string") return change(value, isItem);
+    if (Array.isArray(value)) return value.map((item) => changed(item, true));
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changed(inner)]));
+  };
+  // `Object.fromEntries` makes own properties of all keys, also of `__proto__`.
+  const entries = Object.entries(params).map(([key, value]) => [key, verbatim.includes(key) ? value : changed(value)]);
+  return Object.fromEntries(entries);
 }
 
-/** `Object.fromEntries` makes own properties of all keys, also of `__proto__`. */
-function mapValues(object: JsonObject, change: (value: JsonValue, key: string) => JsonValue): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
-}
-
-function fillValue(value: JsonValue, fill: Fill): JsonValue {
-  if (typeof value === "string") return fillParam(value, fill);
-  if (Array.isArray(value)) return value.map((item) => fillItem(item, fill));
-  return value === null || typeof value !== "object" ? value : mapValues(value, (inner) => fillValue(inner, fill));
-}
-
-function fillParam(text: string, { values }: Fill): JsonValue {
+function fillText(text: string, values: PlaceholderValues): JsonValue {
   const [only, ...others] = namesIn(text);
   if (only === undefined || others.length > 0 || text !== `{${only}}`) return insertInto(text, values);
   const value = placeholderValue(only, values);
   return typeof value === "string" ? checkedText(value, only) : value;
+}
+
+function fillItem(item: string, values: PlaceholderValues, allowOptions: boolean): string {
+  const text = insertInto(item, values);
+  if (allowOptions || !text.startsWith("-") || item.startsWith("-")) return text;
+  throw refused(
+    shown(text),
+    "it would be read as an option: it begins with '-'",
+    "Submit a value that does not begin with '-'.",
+  );
 }
 
 /**
@@ -121,19 +124,13 @@ function namesIn(text: string): string[] {
 }
 
 function insertInto(text: string, values: PlaceholderValues): string {
-  return replaceIn(text, (name) => {
+  return text.replace(PLACEHOLDER, (_, escaped: string | undefined, name: string) => {
+    if (escaped !== undefined) return `{${escaped}}`;
     const value = placeholderValue(name, values);
     if (typeof value === "string") return checkedText(value, name);
     if (typeof value === "number" || typeof value === "boolean") return String(value);
     throw refused(`{${name}}`, "a list, an object or null can't be put into a text", "Submit a text or a number.");
   });
-}
-
-/** A text with each placeholder replaced by what `valueFor` gives for its name. */
-function replaceIn(text: string, valueFor: (name: string) => string): string {
-  return text.replace(PLACEHOLDER, (_, escaped: string | undefined, name: string) =>
-    escaped === undefined ? valueFor(name) : `{${escaped}}`,
-  );
 }
 
 /** The placeholders without a part after a dot. */
@@ -220,22 +217,4 @@ function checkedText(value: string, name: string): string {
 
 function refused(what: string, reason: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${what} is refused: ${reason}`, { remedy, details: {} });
-}
-
-function fillItem(item: JsonValue, fill: Fill): JsonValue {
-  if (typeof item !== "string") return fillValue(item, fill);
-  const text = insertInto(item, fill.values);
-  if (fill.allowOptions || !text.startsWith("-") || item.startsWith("-")) return text;
-  throw refused(
-    shown(text),
-    "it would be read as an option: it begins with '-'",
-    "Submit a value that does not begin with '-'.",
-  );
-}
-
-function collect(value: JsonValue, names: Set<string>): JsonValue {
-  if (typeof value === "string") for (const name of namesIn(value)) names.add(name);
-  else if (Array.isArray(value)) for (const item of value) collect(item, names);
-  else if (value !== null && typeof value === "object") for (const item of Object.values(value)) collect(item, names);
-  return value;
 }

@@ -2,7 +2,6 @@
  * Describes what a gate expects, as a JSON Schema, an example and field names. Only as much as the gate's
  * `reveal` setting allows is described.
  */
-import { exampleOf } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type {
   FieldDefinition,
@@ -13,11 +12,25 @@ import type {
   RuleDefinition,
   VerifyDefinition,
 } from "../workflow/structure.js";
-import { PROOF_FORMAT, proofFormat } from "./backed-claims.js";
 import { revealOf, WHOLE, wholeChecks } from "./check-gate.js";
-import { checkedFields, ITEMS_FIELD, planGateExample, requiredItems, TASKS_FIELD } from "./plan-gate.js";
-import { exampleOfGate } from "./schema-hints.js";
+import { fieldsOf } from "./fields.js";
+import { checkedFields, ITEMS_FIELD, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 import type { Problem, Verdict } from "./verdict.js";
+
+/** The format of a claim with its proof, as a JSON Schema. */
+export const PROOF_FORMAT = {
+  type: "object",
+  properties: {
+    claim: { const: true },
+    proof: { type: "string", description: "where it can be seen: a file, a command, a line" },
+  },
+  required: ["claim", "proof"],
+} as const satisfies JsonObject;
+
+/** Returns the format of a claim with its proof, with the description of the claim. */
+export function proofFormat({ description }: JsonObject): JsonObject {
+  return description === undefined ? PROOF_FORMAT : { ...PROOF_FORMAT, description };
+}
 
 /** Returns what a gate expects as a JSON Schema, as far as the gate reveals it. */
 export function requiredFormat(gate: GateDefinition): JsonObject {
@@ -32,34 +45,6 @@ export function requiredFormat(gate: GateDefinition): JsonObject {
     default:
       return fullFormat(gate);
   }
-}
-
-/**
- * Returns evidence that a gate would accept, as far as the definition tells; undefined where the gate hides
- * its requirements.
- */
-export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
-  // An example of a proof would be copied.
-  if (revealOf(gate) !== "fields" || ("proofs" in gate && gate.proofs !== undefined)) return undefined;
-  switch (gate.kind) {
-    case "open":
-      return { summary: "what was done, in words" };
-    case "schema":
-      return exampleOfGate(gate);
-    case "fields":
-      return exampleOfFields(gate.fields.filter(({ required }) => required));
-    case "plan":
-      return planGateExample(gate);
-  }
-}
-
-/** Returns an example of each field; undefined if one has none: part of an example would be refused. */
-function exampleOfFields(fields: readonly FieldDefinition[]): JsonObject | undefined {
-  const examples = fields.flatMap((field) => {
-    const example = exampleOf(field);
-    return example === undefined ? [] : [[field.name, example] as const];
-  });
-  return examples.length < fields.length ? undefined : Object.fromEntries(examples);
 }
 
 /** Returns problems as agents are shown them: without examples, which would be copied. */
@@ -82,27 +67,15 @@ export function evidenceNames(gate: GateDefinition): readonly string[] {
 
 /** Returns the names of the fields that a gate requires; empty where they are unknown or hidden. */
 export function requiredNames(gate: GateDefinition): readonly string[] {
-  if (revealOf(gate) === "none") return [];
-  if (gate.kind === "schema") return requiredBy(gate.jsonSchema);
-  return gate.kind === "fields"
-    ? gate.fields.filter(({ required }) => required).map(({ name }) => name)
-    : namesOf(gate);
+  const fields = revealOf(gate) === "none" ? [] : fieldsOf(gate);
+  return fields.filter(({ required }) => required).map(({ name }) => name);
 }
 
 function namesOf(gate: GateDefinition): readonly string[] {
-  switch (gate.kind) {
-    case "open":
-      return [];
-    case "schema":
-      return schemaNames(gate.jsonSchema);
-    case "fields":
-      return [
-        ...gate.fields.filter(({ required }) => required),
-        ...gate.fields.filter(({ required }) => !required),
-      ].map(({ name }) => name);
-    case "plan":
-      return Object.keys(planGateExample(gate));
-  }
+  const fields = fieldsOf(gate);
+  return [...fields.filter(({ required }) => required), ...fields.filter(({ required }) => !required)].map(
+    ({ name }) => name,
+  );
 }
 
 /** What telemetry gets of a problem. */
@@ -119,17 +92,6 @@ export function measuredOutcome(gate: GateDefinition, verdict: Verdict): { reado
   return {
     problems: verdict.problems.map(({ field, problem }) => ({ field: isOwn(field) ? field : "_OTHER", problem })),
   };
-}
-
-function requiredBy(schema: JsonObject | undefined): string[] {
-  const required = schema?.required;
-  return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
-}
-
-function schemaNames(schema: JsonObject | undefined): string[] {
-  const properties = schema?.properties;
-  const all = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
-  return [...new Set([...requiredBy(schema), ...all])];
 }
 
 function fullFormat(gate: GateDefinition): JsonObject {
@@ -211,19 +173,19 @@ const ITEMS_FORMAT = "whether each item holds, by its number: a boolean";
 
 /** Describes the validation items by number, which is how they are claimed. */
 function planFormat(gate: PlanGate): JsonObject {
-  const byNumber = requiredItems(gate);
+  const items = requiredItems(gate);
   const description =
     "the ids of the tasks that are done: all of this phase, but for optional and waived ones; those noted as done count without being listed";
   const checked = Object.entries(checkedFields(gate)).map(([name, about]) => [
     name,
     { type: "object", required: true, description: about },
   ]);
-  const proven = gate.proofs === undefined ? {} : { each: PROOF_FORMAT };
+  const each = gate.proofs && PROOF_FORMAT;
   return {
     [TASKS_FIELD]: { type: "list", required: true, description },
-    ...(Object.keys(byNumber).length === 0
+    ...(Object.keys(items).length === 0
       ? {}
-      : { [ITEMS_FIELD]: { type: "object", required: true, description: ITEMS_FORMAT, items: byNumber, ...proven } }),
+      : { [ITEMS_FIELD]: { type: "object", required: true, description: ITEMS_FORMAT, items, each } }),
     ...Object.fromEntries(checked),
     ...verifiedBy(gate),
   };

@@ -7,7 +7,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { keyWeight, RecentMap } from "../workflow/cache.js";
 import type { GatePlace } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
-import type { FieldGate, GateDefinition } from "../workflow/structure.js";
+import type { GateDefinition } from "../workflow/structure.js";
 import { checkGate } from "./check-gate.js";
 import {
   type CompiledRules,
@@ -35,13 +35,13 @@ export interface Verified<Verification> {
 interface Checks<Verification> {
   readonly enforcement?: Enforcement;
   /** Problems that were found before: they block like the gate's own. */
-  readonly found?: readonly Problem[] | undefined;
+  readonly found?: readonly Problem[];
   /** The result of the gate's schema; required for a gate with one. */
-  readonly schemaResult?: StandardSchemaV1.Result<unknown> | undefined;
+  readonly schemaResult?: StandardSchemaV1.Result<unknown>;
   /** Returns what rules can read in addition to the evidence. Called only if the gate has rules. */
   readonly surroundings: () => RuleSurroundings | Promise<RuleSurroundings>;
   /** Runs the gate's verifiers; undefined if there are none. Called only if nothing else is wrong. */
-  readonly verify?: (() => Promise<Verified<Verification>> | undefined) | undefined;
+  readonly verify?: () => Promise<Verified<Verification>> | undefined;
 }
 
 /** Takes evidence to a gate. */
@@ -87,7 +87,10 @@ export function attemptsLeft({ inARow, inTotal }: Failures, limits: AttemptLimit
   return Math.max(0, Math.min(limits.maxAttempts - inARow, limits.maxAttemptsTotal - inTotal));
 }
 
-const byGate = new WeakMap<FieldGate, Promise<CompiledRules>>();
+/** Limits the rules that are cached compiled, in characters: a compiled one takes many times as much. */
+const RULES_WEIGHT = 512 * 1024;
+
+const byContent = new RecentMap<string, Promise<CompiledRules>>(RULES_WEIGHT, keyWeight);
 
 /**
  * Returns the rules of a gate, compiled once for all gates with the same content; undefined if it has none.
@@ -96,12 +99,13 @@ const byGate = new WeakMap<FieldGate, Promise<CompiledRules>>();
  */
 export function compileRules(gate: GateDefinition): Promise<CompiledRules> | undefined {
   if (gate.kind !== "fields" || !hasRules(gate)) return undefined;
-  const known = byGate.get(gate);
+  const content = JSON.stringify([gate.fields, gate.rules]);
+  const known = byContent.get(content);
   if (known !== undefined) return known;
-  const compiled = compileContent(gate);
-  byGate.set(gate, compiled);
+  const compiled = import("./run-gate-rules.js").then(({ createRules }) => createRules(gate));
+  byContent.set(content, compiled);
   // Loading the language may succeed the next time. This caller gets the rejection.
-  compiled.catch(() => byGate.delete(gate));
+  compiled.catch(() => byContent.delete(content));
   return compiled;
 }
 
@@ -114,20 +118,4 @@ export async function ruleFaults(gate: GateDefinition, place: GatePlace): Promis
   if (!readsArtifacts) return (await compileRules(gate))?.faults ?? [];
   const { createRules } = await import("./run-gate-rules.js");
   return (await createRules(gate, place)).faults;
-}
-
-/** Limits the rules that are cached compiled, in characters: a compiled one takes many times as much. */
-const RULES_WEIGHT = 512 * 1024;
-
-const byContent = new RecentMap<string, Promise<CompiledRules>>(RULES_WEIGHT, keyWeight);
-
-function compileContent(gate: FieldGate): Promise<CompiledRules> {
-  const { fields, rules } = gate;
-  const content = JSON.stringify([fields, rules]);
-  const known = byContent.get(content);
-  if (known !== undefined) return known;
-  const compiled = import("./run-gate-rules.js").then(({ createRules }) => createRules(gate));
-  byContent.set(content, compiled);
-  compiled.catch(() => byContent.delete(content));
-  return compiled;
 }

@@ -31,15 +31,6 @@ export function checkedFields({ verify = [] }: PlanGate): Record<string, string>
   );
 }
 
-/** Returns evidence that a plan's gate accepts. */
-export function planGateExample(gate: PlanGate): JsonObject {
-  const numbers = Object.keys(requiredItems(gate));
-  return {
-    [TASKS_FIELD]: gate.tasks.filter(({ optional }) => !optional).map(({ id }) => id),
-    ...(numbers.length === 0 ? {} : { [ITEMS_FIELD]: Object.fromEntries(numbers.map((number) => [number, true])) }),
-  };
-}
-
 /**
  * Returns the task ids that evidence claims; these are also the tasks that are ticked. Ids are texts. A
  * number is not an id, since JSON can't tell 1.10 from 1.1.

@@ -40,12 +40,11 @@ export async function createRules(gate: FieldGate, place?: GatePlace): Promise<C
   const read = fieldsRead(gate, ready);
   return {
     faults: broken,
-    check(evidence, surroundings, faulty, waived = NONE) {
-      const problems = [...broken];
+    check(evidence, surroundings, faulty, waived = new Set()) {
       const variables = variablesOf(read, evidence, surroundings);
-      const isAllReadable = faulty.size + waived.size === 0;
+      const problems = [...broken];
       for (const one of ready) {
-        if (!isAllReadable && isSkipped(one, { faulty, waived })) continue;
+        if (faulty.size + waived.size > 0 && isSkipped(one, faulty, waived)) continue;
         const problem = checkRule(one, evidence, variables);
         if (problem !== undefined) problems.push(problem);
       }
@@ -54,26 +53,22 @@ export async function createRules(gate: FieldGate, place?: GatePlace): Promise<C
   };
 }
 
-/** Describes a rule that does not hold; or, with `because`, one that could not be evaluated. */
+/** Describes a rule that does not hold, or could not be evaluated. */
 function ruleProblem(
   rule: RuleDefinition,
   field: FieldDefinition | undefined,
   evidence: JsonObject | undefined,
-  because: string | undefined,
+  because = "doesn't hold",
 ): Problem {
   const about = field === undefined ? "The rule" : `'${field.name}': the rule`;
   const said = rule.message === undefined ? "" : `: ${rule.message}`;
-  const message =
-    because === undefined
-      ? `${about} ${shown(rule.source)} doesn't hold${said}`
-      : `${about} ${shown(rule.source)} ${because}${said}`;
   const example = field?.example ?? field?.sample;
   const value = field === undefined ? undefined : evidence?.[field.name];
   return {
     field: field?.name ?? "",
     problem: "invalid",
-    message,
-    ...(value === undefined ? {} : { got: shown(value) }),
+    message: `${about} ${shown(rule.source)} ${because}${said}`,
+    got: value === undefined ? undefined : shown(value),
     expected: rule.source,
     example,
   };
@@ -116,14 +111,6 @@ function sessionValue(session: RuleSession): SessionValue {
   ]);
 }
 
-/** Names of fields that rules can't read: with a problem, or waived and without a value. */
-interface Unreadable {
-  readonly faulty: ReadonlySet<string>;
-  readonly waived: ReadonlySet<string>;
-}
-
-const NONE: ReadonlySet<string> = new Set();
-
 /** Returns the problem with a rule; undefined if it holds, or its field was not submitted. */
 function checkRule({ rule, field, params, run }: ReadyRule, evidence: JsonObject, variables: Variables) {
   if (field !== undefined) {
@@ -140,7 +127,11 @@ function checkRule({ rule, field, params, run }: ReadyRule, evidence: JsonObject
  * Returns true if a problem with something that the rule reads was already reported; or if a rule of the gate as a whole
  * reads something that is waived. A rule of another field stays: that field is not waived.
  */
-function isSkipped({ field, compiled: { names } }: ReadyRule, { faulty, waived }: Unreadable): boolean {
+function isSkipped(
+  { field, compiled: { names } }: ReadyRule,
+  faulty: ReadonlySet<string>,
+  waived: ReadonlySet<string>,
+): boolean {
   const reads = (some: ReadonlySet<string>) => [...some].some((name) => names?.has(name));
   if (field === undefined) return reads(faulty) || reads(waived);
   return faulty.has(field.name) || reads(faulty);

@@ -5,22 +5,16 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
-import type {
-  FieldGate,
-  GateDefinition,
-  OpenGate,
-  PlanGate,
-  SchemaGate,
-  VerifyDefinition,
-} from "../workflow/structure.js";
+import type { GateDefinition, OpenGate, PlanGate, SchemaGate, VerifyDefinition } from "../workflow/structure.js";
 import { checksOf, revealOf, wholeChecks } from "./check-gate.js";
+import { exampleAt, fieldsOf, fixedIn } from "./fields.js";
 import { evidenceNames, requiredNames } from "./format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "./plan-gate.js";
-import { exampleAt, fixedIn, propertiesOf } from "./schema-hints.js";
+
 import type { Problem } from "./verdict.js";
 
 /** The names that a waiver may be for. */
-export interface Waivable {
+interface Waivable {
   /**
    * Names of fields; checks of the gate as a whole as `verified_by.1`; in a plan's gate, `tasks_completed.<id>` and
    * `validation_gate.<number>`. If the gate's schema does not tell its fields, as a union does not, those of its example:
@@ -31,24 +25,15 @@ export interface Waivable {
   readonly excluded: readonly string[];
 }
 
-/** What can be waived in gates: each refused submission asks for it, and a gate does not change. */
-const known = new WeakMap<GateDefinition, Waivable>();
-
 /** Returns what can be waived in a gate and is not waived yet; nothing where the gate hides what it asks for. */
 export function waivable(gate: GateDefinition, waived: readonly string[] = []): Waivable {
-  const all = known.get(gate) ?? allWaivable(gate);
-  known.set(gate, all);
-  return waived.length === 0 ? all : { ...all, names: all.names.filter((name) => !waived.includes(name)) };
-}
-
-function allWaivable(gate: GateDefinition): Waivable {
   if (revealOf(gate) === "none" || gate.kind === "open") return { names: [], excluded: [] };
   const fixed = wholeChecks(gate).flatMap(([name, check]) => (check.waivable === false ? [name] : []));
   const excluded = [...excludedNames(gate), ...fixed];
   const fields = fieldNames(gate);
   // A gate that shows names alone does not show its checks.
   const named = revealOf(gate) === "names" ? [] : namedChecks(gate).map(([name]) => name);
-  const names = new Set([...fields, ...named].filter((name) => !excluded.includes(name)));
+  const names = new Set([...fields, ...named].filter((name) => !excluded.includes(name) && !waived.includes(name)));
   return { names: [...names], excluded };
 }
 
@@ -92,18 +77,13 @@ export function requirementText(gate: GateDefinition, name: string): string | un
     return Object.keys(params).length === 0 ? verifier : `${verifier} ${JSON.stringify(params)}`;
   });
   const described = checks.flatMap(({ description }) => description ?? []);
-  const said = [
-    ...(typeof about === "string" ? [about] : []),
-    ...described,
-    ...(ran.length === 0 ? [] : [`checked by ${ran.join(", ")}`]),
-  ];
-  return said.length === 0 ? undefined : said.join("; ");
+  const said = [about, ...described, ran.length > 0 && `checked by ${ran.join(", ")}`];
+  return said.filter((part) => typeof part === "string").join("; ") || undefined;
 }
 
 function descriptionOf(gate: ClosedGate, name: string): unknown {
   if (gate.kind === "plan") return gate.items.find((_, index) => name === `${ITEMS_FIELD}.${index + 1}`);
-  if (gate.kind === "fields") return gate.fields.find((field) => field.name === name)?.description;
-  return propertiesOf(gate.jsonSchema)?.get(name)?.description;
+  return fieldsOf(gate).find((field) => field.name === name)?.description;
 }
 
 /**
@@ -181,23 +161,15 @@ function fieldNames(gate: ClosedGate): readonly string[] {
   return tellsFields(gate) ? evidenceNames(gate) : Object.keys(gate.example ?? {});
 }
 
-function excludedNames(gate: ClosedGate): readonly string[] {
-  if (gate.kind === "plan") return [];
-  return gate.kind === "fields" ? excludedFields(gate) : excludedProperties(gate);
-}
-
-function excludedFields({ fields }: FieldGate): string[] {
-  return fields.filter((field) => field.waivable === false).map(({ name }) => name);
-}
-
 /**
  * A schema in code says it by its metadata: `z.boolean().meta({ waivable: false })`. What holds such a value can't be waived
  * either, since the value would go with it; on the whole schema it excludes everything.
  */
-function excludedProperties(gate: SchemaGate): string[] {
-  const { jsonSchema } = gate;
-  if (jsonSchema?.waivable === false) return [...evidenceNames(gate), ...Object.keys(gate.example ?? {})];
-  return fixedIn(jsonSchema);
+function excludedNames(gate: ClosedGate): readonly string[] {
+  if (gate.kind === "plan") return [];
+  if (gate.kind === "fields") return gate.fields.filter((field) => field.waivable === false).map(({ name }) => name);
+  if (gate.jsonSchema?.waivable !== false) return fixedIn(gate.jsonSchema);
+  return [...evidenceNames(gate), ...Object.keys(gate.example ?? {})];
 }
 
 /** Returns the checks of a gate with their names as a waiver has them: the field, or the number among those of the gate as a whole. */

@@ -6,13 +6,12 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { hashEvidence } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
-import { type Proof, placesNamedIn, readClaims } from "../gate/backed-claims.js";
 import { checksOf } from "../gate/check-gate.js";
+import { type Proof, placesNamedIn, readClaims, readFalse } from "../gate/claims.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
 import { measuredOutcome } from "../gate/format.js";
 import { type Judged, judge } from "../gate/judge.js";
 import { givenUpProblems, withNoted } from "../gate/plan-gate.js";
-import { readFalse } from "../gate/said-false.js";
 import { hasRules } from "../gate/verdict.js";
 import { validateWaived } from "../gate/waivers.js";
 import type { PreparedOr } from "../log/log.js";

@@ -4,7 +4,7 @@
  * is shown as it was before that gate, and refuses commands.
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { askForProofs } from "../gate/backed-claims.js";
+import { askForProofs } from "../gate/claims.js";
 import { waive, waivedNames } from "../gate/waivers.js";
 import type { Prepare, PreparedOr, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";

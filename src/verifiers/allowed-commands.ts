@@ -83,8 +83,8 @@ export async function findCommand(name: string, root: string, path: string): Pro
 
 /** A command in the parameters of a verifier: as a list, or as one text. */
 interface CommandParams {
-  readonly argv?: readonly string[] | undefined;
-  readonly line?: string | undefined;
+  readonly argv?: readonly string[];
+  readonly line?: string;
 }
 
 /** Throws `WrongParam` for a command that can't be run. Placeholders may still be there. */

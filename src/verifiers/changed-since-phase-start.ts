@@ -3,8 +3,6 @@
  * swapped and restored content is not new work.
  */
 import * as z from "zod";
-import { isPhasegateError } from "../errors.js";
-import type { FileSignature } from "../sandbox/read.js";
 import { pathRefused } from "../sandbox/refusals.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
@@ -16,6 +14,7 @@ import {
   isAtOrBelow,
   isNamedBy,
   namedFilesParams,
+  orIfRefused,
   plainPath,
   sinceWords,
 } from "./named-files.js";
@@ -54,20 +53,21 @@ export const changedSincePhaseStart = defineVerifier({
       return { ok: false, message: "no snapshot was recorded when this phase was entered" };
     }
     const now = await digestsOf(sandbox, namedPaths(given), signal);
-    const changes = changesBetween(
-      new Map(before.data),
-      now,
-      earlier.data.map((state) => new Map(state)),
-    );
+    const states = earlier.data.map((state) => new Map(state));
+    const changes = changesBetween(new Map(before.data), now, states);
     const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
-    const counting = changes.filter(
-      ({ kind }) => isNewContent(kind) || (kind === "deleted" && given.allow_deleted === true),
-    );
+    const isWork: readonly Change["kind"][] = [
+      "created",
+      "changed",
+      ...(given.allow_deleted ? ["deleted" as const] : []),
+    ];
+    const counting = changes.filter(({ kind }) => isWork.includes(kind));
     if (given.within !== undefined) {
-      refuseTwice(
-        "file",
-        await Promise.all(wanted.map(async (path) => ({ path, signature: await fileAt(sandbox, path) }))),
-      );
+      const signatures = wanted.map(async (path) => ({
+        path,
+        signature: await orIfRefused(sandbox.signature(path), undefined),
+      }));
+      refuseTwice("file", await Promise.all(signatures));
     }
     // A folder that the evidence names doesn't count, because any change in it would do.
     const isShown = given.within === undefined ? isNamedBy : Object.is;
@@ -157,21 +157,6 @@ function claimed(within: string, value: JsonValue | undefined): readonly string[
   });
 }
 
-/** Checks whether a change has content that no file had before. */
-function isNewContent(kind: Change["kind"]): boolean {
-  return kind === "created" || kind === "changed";
-}
-
-/** Returns the signature of a file; undefined if there is none, or a folder. */
-async function fileAt(sandbox: Sandbox, path: string): Promise<FileSignature | undefined> {
-  try {
-    return await sandbox.signature(path);
-  } catch (error) {
-    if (isPhasegateError(error, "PATH_REFUSED")) return undefined;
-    throw error;
-  }
-}
-
 function describe(changes: readonly Change[], wanted: readonly string[]): string {
   const told = changes.filter((change) => wanted.some((path) => isNamedBy(path, change.path)));
   const first = told.slice(0, 5).map(({ kind, path }) => `${shownPath(path)} ${kind}`);
@@ -179,19 +164,17 @@ function describe(changes: readonly Change[], wanted: readonly string[]): string
 }
 
 function complaint(unchanged: readonly string[], changes: readonly Change[], since: string): string {
-  return unchanged
-    .map((path) => {
-      const was = (kind: Change["kind"]) =>
-        changes.some((change) => change.kind === kind && isNamedBy(path, change.path));
-      return `${shownPath(path)} ${howUnchanged(was, since)}`;
-    })
-    .join("; ");
+  const complaints = unchanged.map((path) => {
+    const kinds = changes.filter((change) => isNamedBy(path, change.path)).map(({ kind }) => kind);
+    const old = (["renamed", "swapped", "restored"] as const).find((kind) => kinds.includes(kind));
+    if (old !== undefined) return `${shownPath(path)} has no new content ${since}: ${OLD_CONTENT[old]}`;
+    return `${shownPath(path)} ${kinds.includes("deleted") ? "was only deleted or emptied" : "has not changed"} ${since}`;
+  });
+  return complaints.join("; ");
 }
 
-function howUnchanged(was: (kind: Change["kind"]) => boolean, since: string): string {
-  const nothingNew = `has no new content ${since}`;
-  if (was("renamed")) return `${nothingNew}: it is old content under a new name`;
-  if (was("swapped")) return `${nothingNew}: another file had this content`;
-  if (was("restored")) return `${nothingNew}: it was restored to its state at an earlier start of this phase`;
-  return `${was("deleted") ? "was only deleted or emptied" : "has not changed"} ${since}`;
-}
+const OLD_CONTENT = {
+  renamed: "it is old content under a new name",
+  swapped: "another file had this content",
+  restored: "it was restored to its state at an earlier start of this phase",
+};

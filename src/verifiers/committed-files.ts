@@ -10,8 +10,7 @@ import { join } from "node:path";
 import { errnoOf } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { CheckFailed } from "./define-verifier.js";
-import { objectHash } from "./git-objects.js";
-import { output, repositoryAt, type WorkTree } from "./git-repository.js";
+import { objectHash, output, repositoryAt, type WorkTree } from "./git-repository.js";
 import { shownPath } from "./subject.js";
 
 /** A file of a commit. */
@@ -306,6 +305,3 @@ export function namesIn(stdout: Buffer): string[] {
   const entries = stdout.toString("latin1").split("\0");
   return entries.filter((entry) => entry !== "").map((entry) => fileName(Buffer.from(entry, "latin1")));
 }
-
-/** Lists the files that are neither committed nor ignored. */
-export const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];

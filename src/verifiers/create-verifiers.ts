@@ -7,12 +7,11 @@
  * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
  *   at all; named-files.ts: which files both compare
  * - allowed-commands.ts, run-process.ts: which commands run, with which environment and limits
- * - command.ts, command-runs.ts: when a command has ended as expected
- * - git.ts, committed-files.ts: commits and uncommitted files
- * - git-repository.ts: how git is run, and what of a repository it gets; git-objects.ts: which of its objects are believed
- * - fails-without.ts, project-copy.ts: whether certain changes make the difference; products.ts: what tools write by themselves;
- *   written-files.ts: what the commands of checks write
- * - git-state.ts: what is recorded of a repository; git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
+ * - command.ts: when a command has ended as expected
+ * - git.ts: commits, tags and changes; committed-files.ts: when a file is as a commit has it; uncommitted.ts: which files are not,
+ *   what they were like when a phase was entered, and what the commands of checks have written
+ * - git-repository.ts: how git is run, what of a repository it gets, and which of its objects are believed
+ * - fails-without.ts, project-copy.ts: whether certain changes make the difference; products.ts: what tools write by themselves
  * - tasks-shown.ts: what shows that a task of a plan is done
  * - tests-kept.ts: what a test is, and when one is weaker than before
  * - http-ok.ts: which servers may be called
@@ -43,8 +42,14 @@ import { command } from "./command.js";
 import type { BuiltIn, Project, VerifierLimits } from "./define-verifier.js";
 import { failsWithout } from "./fails-without.js";
 import { directoryExists, fileContains, fileExists, fileMatches } from "./file-exists.js";
-import { gitClean, gitCommitExists } from "./git.js";
-import { gitChangedSincePhaseStart, gitChanges, gitCleanSincePhaseStart, gitTagExists } from "./git-changes.js";
+import {
+  gitChangedSincePhaseStart,
+  gitChanges,
+  gitClean,
+  gitCleanSincePhaseStart,
+  gitCommitExists,
+  gitTagExists,
+} from "./git.js";
 import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
 import { lineExists } from "./lines.js";

@@ -2,7 +2,7 @@
  * Defines a verifier. Errors that an agent can fix are problems at the gate; all others are thrown. No result shows the absolute
  * path of the project.
  */
-import type * as z from "zod";
+import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import { checkPlaceholders } from "../gate/fill-params.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../ports/verifier.js";
@@ -63,10 +63,7 @@ export interface Asked extends Omit<VerifyRequest, "params"> {
 }
 
 /** What a verifier found. */
-export type Outcome = { readonly [K in keyof VerifyResult]: VerifyResult[K] | undefined } & Pick<
-  VerifyResult,
-  "ok" | "message"
->;
+export type Outcome = VerifyResult;
 
 /** Thrown where a check can't be passed: something can't be read, or is not what it is said to be. */
 export class CheckFailed extends Error {
@@ -76,6 +73,22 @@ export class CheckFailed extends Error {
     super(message);
     this.found = found;
   }
+}
+
+/** The form of a snapshot that could not be taken: the reason, which an agent may have caused. */
+export const failedSchema = z.strictObject({ failed: z.string() });
+
+/** Returns what a snapshot has recorded of `what`. Throws `CheckFailed` if there is nothing. */
+export function recordedState<T>(
+  schema: z.ZodType<T>,
+  snapshot: JsonValue | undefined,
+  what = "state of the files",
+): T {
+  const failed = failedSchema.safeParse(snapshot);
+  if (failed.success) throw new CheckFailed(`the ${what} could not be recorded: ${failed.data.failed}`);
+  const state = schema.safeParse(snapshot);
+  if (state.success) return state.data;
+  throw new CheckFailed(`the ${what} ${what.endsWith("tests") ? "were" : "was"} not recorded`);
 }
 
 interface Spec<S extends z.ZodObject> {
@@ -144,8 +157,9 @@ function verifierOf<S extends z.ZodObject>(name: string, spec: Spec<S>, project:
   };
   return {
     verbatim,
-    ...defined({ keepsSnapshot, mayWrite }),
-    ...(snapshot === undefined ? {} : { snapshot: (request) => takeSnapshot(snapshot, request) }),
+    keepsSnapshot,
+    mayWrite,
+    snapshot: snapshot && ((request) => takeSnapshot(snapshot, request)),
     check(params) {
       try {
         checkPlaceholders(params, { verbatim });

@@ -7,18 +7,24 @@ import * as z from "zod";
 import { withoutFolders } from "../sandbox/refusals.js";
 import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
-import { checkRun, faultOfEnd, faultOfOutput, runCommand, runParams, saidOf } from "./command-runs.js";
+import { checkRun, faultOfEnd, faultOfOutput, runCommand, runParams, saidOf } from "./command.js";
 import { committedFiles, EXECUTABLE, LINK, parentOf, pathsAndFolders, readWhole, statOf } from "./committed-files.js";
-import { type Asked, CheckFailed, defineVerifier, type Outcome } from "./define-verifier.js";
-import { onRepository } from "./git.js";
-import { objectsAt, requireIntactTree } from "./git-objects.js";
-import { findRepository, type GitRepository, output, repositoryAt, type WorkTree } from "./git-repository.js";
-import { changesBetween, contentsIn, recordedState, stateOf, stateSchema } from "./git-state.js";
+import { type Asked, CheckFailed, defineVerifier, type Outcome, recordedState } from "./define-verifier.js";
+import {
+  findRepository,
+  type GitRepository,
+  objectsAt,
+  onRepository,
+  output,
+  repositoryAt,
+  requireIntactTree,
+  type WorkTree,
+} from "./git-repository.js";
 import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
 import { pathsParam, WrongParam } from "./params.js";
 import { type OldFile, type ProjectCopy, withProjectCopy } from "./project-copy.js";
 import { shownCommand, shownPath, shownPaths, subjectsOf } from "./subject.js";
-import { withoutWritten } from "./written-files.js";
+import { changedSince, changesBetween, contentsIn, stateOf, stateSchema } from "./uncommitted.js";
 
 const params = z.strictObject({
   ...runParams,
@@ -111,10 +117,7 @@ async function judgeTogether(run: Run): Promise<Outcome> {
 async function judgeEach(run: Run): Promise<Outcome> {
   const { given, before, asked } = run;
   const except = (given.except ?? []).map(plainPath);
-  const now = await contentsIn(asked, ".", before.head);
-  const changed = (await withoutWritten(asked.project, changesBetween(before.files, now))).filter(
-    (file) => !except.some((other) => isNamedBy(other, file)),
-  );
+  const changed = (await changedSince(asked, before)).filter((file) => !except.some((other) => isNamedBy(other, file)));
   const files = changed.slice(0, RUNS_MAX);
   const left = changed.length > files.length ? `; ${changed.length - files.length} more were not tried` : "";
   if (files.length === 0) return { ok: true, message: "no file has changed that could make a difference" };

@@ -1,43 +1,31 @@
 /**
- * The verifiers `git_clean` (there are no uncommitted files) and `git_commit_exists` (a commit is in the repository).
- * Git's configuration and uncommitted ignore files can't hide changes.
+ * The verifiers of git: `git_clean` (there are no uncommitted files), `git_commit_exists` and `git_tag_exists` (a commit or a tag
+ * is in the repository), `git_changes` (the evidence names exactly the files that differ between two commits),
+ * `git_clean_since_phase_start` (no file is uncommitted but those that were, as they were) and `git_changed_since_phase_start`
+ * (no file has changed but those that the evidence names, committed or not). Git's configuration and uncommitted ignore files
+ * can't hide changes; refs are read from the files of the repository.
  */
-import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
-import { workingFolder } from "../sandbox/sandbox.js";
-import { parseRelativePath } from "../workflow/names.js";
+import type { JsonValue } from "../workflow/json.js";
+import { parseRelativePath, shown } from "../workflow/names.js";
+import { namesIn } from "./committed-files.js";
+import { CheckFailed, defineVerifier, type Outcome, recordedState } from "./define-verifier.js";
 import {
-  type CommittedFile,
-  changedFiles,
-  committedFiles,
-  fileName,
-  folderCheck,
-  inFolder,
-  isEmptyFolder,
-  isSubmodule,
-  namesIn,
-  notComparable,
-  parentOf,
-  pathsAndFolders,
-  statOf,
-  UNTRACKED,
-} from "./committed-files.js";
-import { CheckFailed, defineVerifier, type Outcome } from "./define-verifier.js";
-import { commitAt, requireIntactTree } from "./git-objects.js";
-import {
+  commitAt,
   findRepository,
   type GitRepository,
-  type Looking,
+  onRepository,
   output,
-  repositoryAt,
+  readRef,
+  requireAncestor,
+  requireIntactTree,
   type WorkTree,
-  withGitView,
 } from "./git-repository.js";
-import { checkPath, pathsParam, textParam, WrongParam } from "./params.js";
-import { withoutProducts } from "./products.js";
+import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
+import { checkFixedPaths, checkPath, pathsParam, textParam, WrongParam } from "./params.js";
 import { outputLines, sha256, shownPath, shownPaths } from "./subject.js";
-import { withoutWritten } from "./written-files.js";
+import { changesBetween, contentsIn, stateOf, stateSchema, uncommittedIn, withoutWritten } from "./uncommitted.js";
 
 /** Checks that there are no uncommitted files. */
 export const gitClean = defineVerifier({
@@ -55,33 +43,6 @@ export const gitClean = defineVerifier({
     return uncommittedResult(await withoutWritten(project, [...found.keys()]));
   },
 });
-
-/** Maximum nesting depth of submodules. */
-const DEPTH_MAX = 10;
-
-/**
- * Returns the absolute paths of the uncommitted files at or below a folder, by their names. With `head`, those that differ from
- * this commit of the project's repository. Throws `CheckFailed`.
- */
-export async function uncommittedIn(
-  looking: Uncommitted,
-  path: string,
-  head?: string,
-): Promise<ReadonlyMap<string, string>> {
-  const { root } = looking.project;
-  const folder = await workingFolder(root, path);
-  const repositories = await repositoriesOf(root, folder);
-  if (repositories.length === 0) throw new CheckFailed("the project is not in a git repository");
-  const found = new Map<string, string>();
-  for (const [index, each] of repositories.entries()) {
-    const repository = index === 0 && head !== undefined ? { ...each, head } : each;
-    if (repository.head === undefined) throw new CheckFailed("the git repository has no commit that can be read");
-    for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) {
-      found.set(other, join(repository.workTree, other));
-    }
-  }
-  return found;
-}
 
 export const gitCommitExists = defineVerifier({
   about: "A commit is in the repository.",
@@ -121,154 +82,8 @@ export const gitCommitExists = defineVerifier({
   },
 });
 
-/** Runs a check on the work tree around a project. Throws `CheckFailed` if there is none. */
-export async function onRepository(
-  looking: Looking,
-  check: (tree: WorkTree, repository: GitRepository) => Promise<Outcome>,
-): Promise<Outcome> {
-  const repository = await findRepository(looking.project.root);
-  if (repository === undefined) throw new CheckFailed("the project is not in a git repository");
-  return withGitView(looking, repository, (tree) => check(tree, repository));
-}
-
-/**
- * Returns the project's repository and that of the folder: an agent could make the folder a repository of its own, in
- * which everything is committed.
- */
-async function repositoriesOf(root: string, folder: string): Promise<GitRepository[]> {
-  const [ofRoot, ofFolder] = [await findRepository(root), await findRepository(folder)];
-  const all = [ofRoot, ofFolder].filter((repository) => repository !== undefined);
-  return ofRoot?.workTree === ofFolder?.workTree ? all.slice(0, 1) : all;
-}
-
-/** How uncommitted files are looked for. */
-interface Uncommitted extends Looking {
-  readonly untracked: boolean;
-}
-
-const LIST = ["ls-files", "--stage", "-z"];
-/** Lists `.gitignore` files that are ignored themselves, and nothing else of what is ignored. */
-const IGNORED_RULES = [
-  ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
-  ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
-];
-
-/** Returns the uncommitted paths at or below a folder, relative to the repository's work tree. */
-async function uncommitted(
-  looking: Uncommitted,
-  repository: GitRepository,
-  folder: string,
-  depth: number,
-): Promise<string[]> {
-  const { workTree } = repository;
-  const below = relative(workTree, folder).split(sep).join("/");
-  return withGitView(looking, repository, async (tree) => {
-    if (repository.head !== undefined) {
-      // A new index has none of the flags that hide a changed file from git.
-      await output(tree, ["read-tree", "HEAD"]);
-      await requireIntactTree(tree, repository.head);
-    }
-    const files = committedFiles(await output(tree, LIST));
-    const above = files.find((file) => isSubmodule(file) && isBelow(below, file.path));
-    if (above !== undefined) return inSubmodule(looking, workTree, above, folder, depth);
-    const wanted = files.filter(({ path }) => isBelow(path, below));
-    const found = await changed(tree, files, wanted, below, looking.untracked);
-    for (const submodule of wanted.filter(isSubmodule))
-      found.push(...(await inSubmodule(looking, workTree, submodule, join(workTree, submodule.path), depth)));
-    if (!looking.untracked) return found;
-    const committed = pathsAndFolders(files);
-    const others = namesIn(await output(tree, [...UNTRACKED, below === "" ? "." : below]));
-    for (const name of await withoutProducts(workTree, others, committed)) {
-      // Git doesn't look into a repository in this one.
-      if (name.endsWith("/")) found.push(...(await inNested(looking, workTree, name.slice(0, -1), depth)));
-      else found.push(name);
-    }
-    const hiding = hidingIn(await output(tree, IGNORED_RULES, { cwd: folder }));
-    return [...found, ...(await withoutProducts(workTree, hiding, committed))];
-  });
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return folder === "" || path === folder || path.startsWith(`${folder}/`);
-}
-
-/** Returns a repository in another one that doesn't have it as a submodule, and its uncommitted paths. */
-async function inNested(looking: Uncommitted, root: string, path: string, depth: number): Promise<string[]> {
-  const place = join(root, path);
-  const repository = await repositoryAt(place);
-  if (repository === undefined || depth === 0) throw notComparable(path, "it is a repository that can't be read");
-  const found = await uncommitted(looking, repository, place, depth - 1);
-  return [path, ...found.map((each) => inFolder(path, each))];
-}
-
-/** Returns the uncommitted paths of a submodule. Git itself would read the submodule's configuration, which can hide them. */
-async function inSubmodule(
-  looking: Uncommitted,
-  root: string,
-  { bytes, id }: CommittedFile,
-  folder: string,
-  depth: number,
-): Promise<string[]> {
-  const path = fileName(bytes);
-  const place = join(root, path);
-  if (!(await folderCheck(root)(path))) return [path];
-  const repository = await repositoryAt(place);
-  // A submodule that isn't checked out is an empty folder. Git ignores what is in it.
-  if (repository === undefined) {
-    if (await isEmptyFolder(place)) return [];
-    throw notComparable(path, "it is a submodule without its repository; check it out, or empty the folder");
-  }
-  if (depth === 0) throw notComparable(path, "it is nested too deeply");
-  const found = await uncommitted(looking, repository, folder, depth - 1);
-  return [...(repository.head === id ? [] : [path]), ...found.map((each) => inFolder(path, each))];
-}
-
-/**
- * Returns the changed files and the changed rules. The rules for a file, in `.gitattributes` and `.gitignore`, may be in
- * any folder above it, also above the folder that is checked.
- */
-async function changed(
-  tree: WorkTree,
-  files: readonly CommittedFile[],
-  wanted: readonly CommittedFile[],
-  below: string,
-  untracked: boolean,
-): Promise<string[]> {
-  const above = foldersAbove(below);
-  const folders = new Set([...above, below, ...wanted.flatMap(({ path }) => foldersAbove(path))]);
-  const rules = [...folders].map((folder) => inFolder(folder, ".gitattributes"));
-  if (untracked) rules.push(...above.map((folder) => inFolder(folder, ".gitignore")));
-  const committed = new Map(files.map((file) => [file.path, file]));
-  const compared = new Set(wanted.filter((file) => !isSubmodule(file)));
-  const found: string[] = [];
-  const isFolder = folderCheck(tree.root);
-  for (const path of rules) {
-    const file = committed.get(path);
-    if (file !== undefined) compared.add(file);
-    // Git would read this file. Behind a link it wouldn't, and the committed file counts as changed.
-    else if ((await isFolder(parentOf(path))) && (await statOf(join(tree.root, path)))?.isDirectory() === false)
-      found.push(path);
-  }
-  return [...found, ...(await changedFiles(tree, [...compared])).map(({ bytes }) => fileName(bytes))];
-}
-
-/** Returns the folders above a path, up to the work tree, which is the empty text. */
-function foldersAbove(path: string): string[] {
-  const folders: string[] = [];
-  for (let folder = path; folder !== ""; ) {
-    folder = parentOf(folder);
-    folders.push(folder);
-  }
-  return folders;
-}
-
-/** Returns the ignored .gitignore files. Uncommitted rules must not hide changes, or themselves. */
-function hidingIn(ignored: Buffer): string[] {
-  return namesIn(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
-}
-
 /** Returns the result for the uncommitted files that there should not be. */
-export function uncommittedResult(paths: readonly string[]): Outcome {
+function uncommittedResult(paths: readonly string[]): Outcome {
   const rules = paths.some((path) => /(?:^|\/)\.git(?:ignore|attributes)$/i.test(path))
     ? "; the rules in .gitignore and .gitattributes apply once they are committed"
     : "";
@@ -292,3 +107,204 @@ function commitId(value: unknown): string {
   if (typeof value === "string" && COMMIT.test(value)) return value.toLowerCase();
   throw new WrongParam("commit", "a commit id has 7 to 64 hexadecimal digits; branches and tags are not accepted");
 }
+
+export const gitTagExists = defineVerifier({
+  about: "A tag is in the repository.",
+  params: z.strictObject({
+    tag: textParam.optional().describe("The tag's name. Default: the value of the evidence field."),
+    at_head: z.boolean().optional().describe("True if it must lead to the commit that is checked out. Default: false."),
+  }),
+  usesGit: true,
+  check({ tag }) {
+    if (tag !== undefined && !hasPlaceholder(tag)) refName("tag", tag);
+  },
+  verify({ tag, at_head }, asked) {
+    const name = refName("tag", tag ?? asked.value);
+    return onRepository(asked, async (tree, repository) => {
+      const ran = `refs/tags/${name}`;
+      const object = await readRef(repository.common, ran);
+      if (object === undefined) return { ok: false, message: `there is no tag ${name}`, ran };
+      const found = await commitAt(tree, object);
+      if (found === undefined) return { ok: false, message: `the tag ${name} leads to no commit`, ran };
+      const ok = at_head !== true || found === repository.head;
+      const message = ok ? `${name} is at ${found}` : `${name} is at ${found}, not at the commit that is checked out`;
+      return { ok, message, ran, digest: found };
+    });
+  },
+});
+
+const changesParams = z.strictObject({
+  base: textParam.describe(
+    "The commit that the changes begin at: an id, a tag or a branch. What both commits have in common counts.",
+  ),
+  head: textParam.optional().describe("The commit that they end at. Default: the one that is checked out."),
+  since: namedFilesParams.since,
+});
+
+/** The two commits, as they were when the phase was entered: branches and tags can move. */
+const rangeSchema = z.strictObject({ base: z.string(), head: z.string() });
+
+/** Checks whether the evidence names exactly the files that differ between two commits. */
+export const gitChanges = defineVerifier({
+  about: "The evidence names exactly the files that differ between two commits.",
+  params: changesParams,
+  usesGit: true,
+  check({ base, head }) {
+    for (const [param, ref] of Object.entries({ base, head })) {
+      if (ref !== undefined && !hasPlaceholder(ref)) refName(param, ref);
+    }
+  },
+  async snapshot({ base, head }, { project }): Promise<JsonValue> {
+    const repository = await findRepository(project.root);
+    if (repository === undefined) throw new WrongParam("", "the project is not in a git repository");
+    const end = head === undefined ? repository.head : await refAt(repository, "head", head);
+    if (end === undefined) throw new WrongParam("head", "the repository has no commit");
+    return { base: await refAt(repository, "base", base), head: end };
+  },
+  async verify(_, asked) {
+    const range = rangeSchema.safeParse(asked.snapshot);
+    if (!range.success) return { ok: false, message: "the commits were not recorded when this phase was entered" };
+    const named = namedFiles(asked.value);
+    return onRepository(asked, async (tree) => resultOf(named, await changedBetween(tree, range.data), range.data));
+  },
+});
+
+/** A name of a ref, or the id of a commit. */
+const REF = /^[A-Za-z0-9_][\w./+-]{0,199}$/;
+
+function refName(param: string, value: unknown): string {
+  if (typeof value === "string" && REF.test(value) && !value.includes("..")) return value;
+  throw new WrongParam(param, `${shown(value)} is not the name of a tag, a branch or a commit`);
+}
+
+const ID = /^[0-9a-f]{7,64}$/;
+
+/** Returns the object that a name stands for; an id as it is. Throws `WrongParam` if there is none. */
+async function refAt(repository: GitRepository, param: string, value: string): Promise<string> {
+  const name = refName(param, value);
+  for (const group of ["refs/tags", "refs/heads", "refs/remotes"]) {
+    const found = await readRef(repository.common, `${group}/${name}`);
+    if (found !== undefined) return found;
+  }
+  if (ID.test(name)) return name;
+  throw new WrongParam(param, `there is no tag, branch or commit ${name}`);
+}
+
+/** Returns the files that differ between the last common commit and `head`. Throws `CheckFailed`. */
+async function changedBetween(tree: WorkTree, range: z.infer<typeof rangeSchema>): Promise<string[]> {
+  const [base, head] = [await commitAt(tree, range.base), await commitAt(tree, range.head)];
+  const from = base === undefined || head === undefined ? undefined : await commonCommit(tree, base, head);
+  if (base === undefined || head === undefined || from === undefined) {
+    throw new CheckFailed("the commits have nothing in common, or are not in this repository");
+  }
+  for (const commit of [base, head]) await requireAncestor(tree, from, commit);
+  for (const commit of [from, head]) await requireIntactTree(tree, commit);
+  return namesIn(await output(tree, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, head]));
+}
+
+/** Returns the last common commit of two; undefined if there is none. Throws `CheckFailed`. */
+async function commonCommit({ git, failure }: WorkTree, base: string, head: string): Promise<string | undefined> {
+  const result = await git(["merge-base", base, head]);
+  if (result.stopped !== undefined || result.exit === undefined) throw failure(result);
+  return result.exit === 0 ? result.stdout.toString("latin1").trim() : undefined;
+}
+
+const fileSchema = z.object({ file: z.string() });
+
+/**
+ * Reads a list of paths, or of objects with `file`. Throws `WrongParam`, also for a path that is not written as git writes it:
+ * rules compare paths as texts.
+ */
+function namedFiles(value: JsonValue | undefined): ReadonlySet<string> {
+  if (!Array.isArray(value)) throw new WrongParam("", "the evidence must be a list of files");
+  return new Set(
+    value.map((item) => {
+      const object = fileSchema.safeParse(item);
+      const file = object.success ? object.data.file : item;
+      if (typeof file !== "string") throw new WrongParam("", `${shown(item)} is not a file`);
+      const plain = parseRelativePath(file);
+      if (plain === file) return file;
+      throw new WrongParam("", `write ${shownPath(plain)} in place of ${shownPath(file)}`);
+    }),
+  );
+}
+
+function resultOf(
+  named: ReadonlySet<string>,
+  changed: readonly string[],
+  { base, head }: z.infer<typeof rangeSchema>,
+): Outcome {
+  const ran = `git diff ${base.slice(0, 12)}...${head.slice(0, 12)}`;
+  if (changed.length === 0) return { ok: false, message: `no file differs: ${ran} is empty`, ran };
+  const missing = changed.filter((file) => !named.has(file));
+  const extra = [...named].filter((file) => !changed.includes(file));
+  const wrong = [
+    ...(missing.length === 0
+      ? []
+      : [`${missing.length} of ${changed.length} changed files are missing: ${shownPaths(missing)}`]),
+    ...(extra.length === 0 ? [] : [`not changed: ${shownPaths(extra)}`]),
+  ];
+  const message = wrong.length === 0 ? `all ${changed.length} changed files are named` : wrong.join("; ");
+  return { ok: wrong.length === 0, message, ran };
+}
+
+const sinceParams = z.strictObject({
+  path: textParam.optional().describe("The folder that is looked at. Default: the whole project."),
+  since: namedFilesParams.since,
+});
+
+/** Checks that no file is uncommitted but those that were when the phase was entered, as they were. */
+export const gitCleanSincePhaseStart = defineVerifier({
+  about: "No file is uncommitted but those that were when the phase was entered.",
+  params: sinceParams,
+  keepsSnapshot: true,
+  usesGit: true,
+  check: ({ path = "." }) => checkFixedPaths([path]),
+  snapshot: ({ path }, looking) => stateOf(looking, path),
+  async verify({ path, since }, asked) {
+    const { files } = recordedState(stateSchema, asked.snapshot);
+    const now = await contentsIn(asked, path);
+    const other = Object.keys(now).filter((name) => files[name] !== now[name]);
+    const result = uncommittedResult(await withoutWritten(asked.project, other));
+    const besides = other.length < Object.keys(now).length ? ", besides those from before" : "";
+    return { ...result, message: `${result.message}${besides} (${sinceWords({ since }, asked.snapshotTakenAt)})` };
+  },
+});
+
+/**
+ * Checks which files have changed since the phase was entered, committed or not: those that the evidence field names, all of
+ * them and no other; none if the check is not at a field.
+ */
+export const gitChangedSincePhaseStart = defineVerifier({
+  about: "There is a new commit, or other uncommitted files, since the phase was entered.",
+  params: sinceParams.extend({
+    except: pathsParam.describe("Files, folders and globs that may change without being named. Default: none."),
+  }),
+  keepsSnapshot: true,
+  usesGit: true,
+  fixedPaths: ({ except = [] }) => except,
+  check: ({ path = "." }) => checkFixedPaths([path]),
+  snapshot: ({ path }, looking) => stateOf(looking, path),
+  async verify({ path, since, except = [] }, asked) {
+    const { value, snapshot, snapshotTakenAt, project } = asked;
+    const allowed = except.map(plainPath);
+    const { head, files } = recordedState(stateSchema, snapshot);
+    const named = value === undefined ? [] : [...namedFiles(value)];
+    const changed = changesBetween(files, await contentsIn(asked, path, head)).filter(
+      (file) => named.includes(file) || !allowed.some((other) => isNamedBy(other, file)),
+    );
+    const unnamed = await withoutWritten(
+      project,
+      changed.filter((file) => !named.includes(file)),
+    );
+    const unchanged = named.filter((file) => !changed.includes(file));
+    const words = value === undefined ? "changed" : "changed, but not named";
+    const wrong = [
+      ...(unnamed.length === 0 ? [] : [`${words}: ${shownPaths(unnamed)}`]),
+      ...(unchanged.length === 0 ? [] : [`named, but not changed: ${shownPaths(unchanged)}`]),
+    ];
+    const found = changed.length === 0 ? "no file has changed" : `changed: ${shownPaths(changed)}`;
+    const message = `${wrong.length === 0 ? found : wrong.join("; ")} (${sinceWords({ since }, snapshotTakenAt)})`;
+    return { ok: wrong.length === 0, message, ran: "git diff" };
+  },
+});

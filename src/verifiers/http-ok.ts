@@ -3,6 +3,7 @@
  * that were checked are called, and redirects are not followed.
  */
 import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
@@ -45,7 +46,7 @@ export const httpOk = defineVerifier({
     const timeout = AbortSignal.timeout(given.timeout_ms ?? TIMEOUT_MS);
     const ran = `GET ${shownPath(target.url.href)}`;
     try {
-      const answer = await ask(target, { maxBytes: limits.maxOutputBytes, signal: AbortSignal.any([signal, timeout]) });
+      const answer = await ask(target, limits.maxOutputBytes, AbortSignal.any([signal, timeout]));
       return { ...judge(answer, given), ran };
     } catch (error) {
       signal.throwIfAborted();
@@ -116,10 +117,6 @@ function subnets(networks: readonly string[]): BlockList {
   return list;
 }
 
-async function addressesOf(hostname: string): Promise<readonly string[]> {
-  return (await lookup(hostname, { all: true })).map(({ address }) => address);
-}
-
 /** A URL that may be called. */
 interface AllowedUrl {
   readonly url: URL;
@@ -157,20 +154,16 @@ interface HttpAnswer {
 /** Maximum number of addresses of one name that are tried. */
 const ADDRESSES_MAX = 4;
 
-/** Looks the name up once, checks the addresses, and calls only these. */
-async function ask(
-  target: AllowedUrl,
-  options: { readonly maxBytes: number; readonly signal: AbortSignal },
-): Promise<HttpAnswer> {
-  const { hostname, mayBePrivate } = target;
-  const addresses = isIP(hostname) === 0 ? await abortable(addressesOf(hostname), options.signal) : [hostname];
-  if (!mayBePrivate && !addresses.every(isPublicAddress)) throw new AddressRefused();
+/** Looks the name up once, checks the addresses, and calls only these. Reads at most `maxBytes` of a body. */
+async function ask(target: AllowedUrl, maxBytes: number, signal: AbortSignal): Promise<HttpAnswer> {
+  const addresses = await addressesOf(target.hostname, signal);
+  if (!target.mayBePrivate && !addresses.every(isPublicAddress)) throw new AddressRefused();
   let failure: unknown = new AddressRefused();
   for (const address of addresses.slice(0, ADDRESSES_MAX)) {
     try {
-      return await getFrom(address, target, options);
+      return await getFrom(address, target, maxBytes, signal);
     } catch (error) {
-      options.signal.throwIfAborted();
+      signal.throwIfAborted();
       failure = error;
     }
   }
@@ -178,17 +171,17 @@ async function ask(
 }
 
 /** Stops waiting when the signal is aborted. The look-up itself can't be stopped. */
-async function abortable<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
+async function addressesOf(hostname: string, signal: AbortSignal): Promise<readonly string[]> {
+  if (isIP(hostname) !== 0) return [hostname];
   signal.throwIfAborted();
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop);
-  });
+  const answered = new AbortController();
+  const aborted = once(signal, "abort", { signal: answered.signal }).then(() => Promise.reject(signal.reason));
   try {
-    return await Promise.race([step, aborted]);
+    const found = await Promise.race([lookup(hostname, { all: true }), aborted]);
+    return found.map(({ address }) => address);
   } finally {
-    signal.removeEventListener("abort", stop);
+    aborted.catch(() => undefined);
+    answered.abort();
   }
 }
 
@@ -201,7 +194,8 @@ class AddressRefused extends Error {}
 async function getFrom(
   address: string,
   { url, hostname, port }: AllowedUrl,
-  { maxBytes, signal }: { readonly maxBytes: number; readonly signal: AbortSignal },
+  maxBytes: number,
+  signal: AbortSignal,
 ): Promise<HttpAnswer> {
   // Loaded when it is needed: with it comes all of Node's HTTP, which takes an eighth of the time that `serve` starts in.
   const { request: send } = await (url.protocol === "https:" ? import("node:https") : import("node:http"));
@@ -214,10 +208,10 @@ async function getFrom(
       agent: false as const,
       signal,
       headers: { host: url.host, accept: "*/*", "user-agent": "phasegate", connection: "close" },
+      // The certificate is checked against the name; an address is no server name.
+      servername: isIP(hostname) === 0 ? hostname : undefined,
     };
-    // The certificate is checked against the name; an address is no server name.
-    const name = isIP(hostname) === 0 ? { servername: hostname } : {};
-    const request: ClientRequest = send({ ...options, ...name });
+    const request: ClientRequest = send(options);
     request.on("error", reject);
     request.once("response", (response) => {
       readBody(response, maxBytes)

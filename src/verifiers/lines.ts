@@ -11,7 +11,7 @@ import { requireSmallPattern } from "../rules/patterns.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
-import { defineVerifier } from "./define-verifier.js";
+import { defineVerifier, type Project } from "./define-verifier.js";
 import { isNamedBy, pathsIn, plainPath, productAt } from "./named-files.js";
 import { countParam, pathsParam, textParam, WrongParam } from "./params.js";
 import { readSubject, shownPath } from "./subject.js";
@@ -24,11 +24,7 @@ export const howOftenParams = {
 };
 
 /** The expected number of matches. Default: at least 1. */
-interface HowOften {
-  readonly min?: number | undefined;
-  readonly max?: number | undefined;
-  readonly count?: number | undefined;
-}
+type HowOften = z.infer<z.ZodObject<typeof howOftenParams>>;
 
 /** Throws `WrongParam` if the numbers contradict each other. */
 export function checkHowOften({ min, max, count }: HowOften): void {
@@ -67,11 +63,7 @@ export const patternParams = {
 };
 
 /** A pattern and the expected number of matches. */
-interface PatternParams extends HowOften {
-  readonly pattern: string;
-  readonly flags?: string | undefined;
-  readonly scope?: "line" | "file" | undefined;
-}
+type PatternParams = z.infer<z.ZodObject<typeof patternParams>>;
 
 /** Throws `WrongParam` for a pattern that is invalid, or that can't be matched in linear time. */
 export function checkPattern(params: PatternParams): void {
@@ -122,6 +114,11 @@ function compile({ pattern, flags = "" }: PatternParams): RE2JS {
   }
 }
 
+/** Returns the lines of a file. Throws the errors of the sandbox. */
+export async function linesIn({ sandbox, limits }: Project, path: string): Promise<string[]> {
+  return linesOf((await readSubject(sandbox, { path }, undefined, limits.maxFileBytes)).text);
+}
+
 /** Everything that some program shows as a line end, so that none hides a line from a pattern that begins with `^`. */
 const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 
@@ -150,23 +147,18 @@ const params = z.strictObject({
 /** Maximum number of places in one field. */
 const PLACES_MAX = 200;
 
-/** A line of a file. */
-interface Place {
-  readonly file: string;
-  /** Counted from 1. */
-  readonly line: number;
-  readonly quote?: string | undefined;
-}
-
-/** Other keys, such as what was found there, are the author's. */
+/** A line of a file, counted from 1. Other keys, such as what was found there, are the author's. */
 const placeSchema = z.object({ file: textParam, line: z.int().min(1), quote: textParam.optional() });
+
+type Place = z.infer<typeof placeSchema>;
 
 /** Checks whether lines of files exist, and have the quoted text. */
 export const lineExists = defineVerifier({
   about: "Places that the evidence names, as file:line, exist.",
   params,
   fixedPaths: pathsIn,
-  async verify(given, { value, project: { sandbox, limits }, signal }) {
+  async verify(given, { value, project, signal }) {
+    const { sandbox } = project;
     const places = placesIn(value, given.min ?? 1);
     const texts = new Map<string, readonly string[]>();
     const wrong: string[] = [];
@@ -174,19 +166,14 @@ export const lineExists = defineVerifier({
       signal.throwIfAborted();
       const file = parseRelativePath(place.file);
       const outside = outsideOf(file, given) ?? (await inProduct(sandbox, file, given));
-      const known = texts.get(file);
-      const lines =
-        known ?? linesOf((await readSubject(sandbox, { path: place.file }, undefined, limits.maxFileBytes)).text);
+      const lines = texts.get(file) ?? (await linesIn(project, place.file));
       texts.set(file, lines);
       const fault = outside ?? faultOf(place, lines, given.quote === true);
       if (fault !== undefined) wrong.push(`${shownPath(place.file)}:${place.line}: ${fault}`);
     }
     const ran = [...texts.keys()].map(shownPath).join(", ");
-    return {
-      ok: wrong.length === 0,
-      message: wrong.length === 0 ? counted(places) : firstFew(wrong, SHOWN_MAX, "; "),
-      ran,
-    };
+    const there = places.length === 1 ? "the line is there" : `${places.length} lines are there`;
+    return { ok: wrong.length === 0, message: wrong.length === 0 ? there : firstFew(wrong, SHOWN_MAX, "; "), ran };
   },
 });
 
@@ -252,8 +239,4 @@ function faultOf({ line, quote }: Place, lines: readonly string[], mustQuote: bo
   const quoted = quote.trim();
   if (!text.includes(quoted)) return `the line does not contain the quoted text ${shown(quoted)}`;
   return quoted.length < Math.min(QUOTE_MIN, text.length) ? "quote more of this line" : undefined;
-}
-
-function counted(places: readonly Place[]): string {
-  return places.length === 1 ? "the line is there" : `${places.length} lines are there`;
 }

@@ -71,28 +71,20 @@ interface Heading {
 export function headingsOf(text: string, path: string): Heading[] {
   const blocks = blocksOf(text);
   if (blocks === undefined) {
-    throw new PhasegateError(
-      "INVALID_INPUT",
-      `${shownPath(path)} can't be parsed: its lists or quotations are nested too deeply, or it has too many lines`,
-      {
-        remedy: "Make the document flatter, or its lines longer.",
-        details: { field: path },
-      },
-    );
+    const why = "its lists or quotations are nested too deeply, or it has too many lines";
+    throw new PhasegateError("INVALID_INPUT", `${shownPath(path)} can't be parsed: ${why}`, {
+      remedy: "Make the document flatter, or its lines longer.",
+      details: { field: path },
+    });
   }
-  const written = blocks.flatMap((block) =>
-    block.type === "heading" ? [{ depth: block.depth, marked: textOf(block) }] : [],
-  );
-  return written
-    .filter(({ marked }) => showsWords(marked))
-    .map(({ depth, marked }) => ({ depth, text: plainText(marked) }));
+  return blocks.flatMap((block) => {
+    const marked = block.type === "heading" ? textOf(block) : "";
+    return block.type === "heading" && showsWords(marked) ? [{ depth: block.depth, text: plainText(marked) }] : [];
+  });
 }
 
 /** The headings that are counted. */
-interface Selection {
-  readonly under?: string | undefined;
-  readonly level?: number | undefined;
-}
+type Selection = Pick<z.infer<typeof headingParams>, "under" | "level">;
 
 /** Returns the headings that are counted; undefined if there is no heading `under`. */
 export function headingsBelow(headings: readonly Heading[], { under, level }: Selection): Heading[] | undefined {

@@ -23,9 +23,7 @@ export const namedFilesParams = {
     ),
 };
 
-interface SinceParams {
-  readonly since?: { readonly phase: number } | "start" | undefined;
-}
+type SinceParams = Pick<z.infer<z.ZodObject<typeof namedFilesParams>>, "since">;
 
 /** Returns the moment that files are compared with, as the end of a sentence. */
 export function sinceWords({ since }: SinceParams, takenAt: string | undefined): string {
@@ -39,15 +37,9 @@ function momentOf(since: SinceParams["since"]): string {
 }
 
 /** Returns all paths of a check's parameters. */
-export function pathsIn(given: {
-  readonly paths?: readonly string[] | undefined;
-  readonly except?: readonly string[] | undefined;
-}): readonly string[] {
-  return [...(given.paths ?? []), ...(given.except ?? [])];
+export function pathsIn({ paths = [], except = [] }: { paths?: string[]; except?: string[] }): readonly string[] {
+  return [...paths, ...except];
 }
-
-/** The form of a snapshot that could not be taken: the reason, which an agent may have caused. */
-export const failedSchema = z.strictObject({ failed: z.string() });
 
 /** Returns a path without `.` segments; one with a placeholder as it is. */
 export function plainPath(path: string): string {
@@ -104,19 +96,9 @@ function baseOf(glob: string): string {
 }
 
 async function addNamed(walk: Walk, path: string): Promise<void> {
-  if (await walk.sandbox.isLink(path)) add(walk, { path, kind: "link" });
-  else if ((await signatureOf(walk.sandbox, path)) === "other") add(walk, { path, kind: "other" });
-  else if ((await walk.sandbox.signature(path)) !== undefined) add(walk, { path, kind: "file" });
-}
-
-/** Returns `other` for what is there but is no file. */
-async function signatureOf(sandbox: Sandbox, path: string) {
-  try {
-    return await sandbox.signature(path);
-  } catch (error) {
-    if (isPhasegateError(error, "PATH_REFUSED")) return "other";
-    throw error;
-  }
+  if (await walk.sandbox.isLink(path)) return add(walk, { path, kind: "link" });
+  const signature = await orIfRefused(walk.sandbox.signature(path), "other");
+  if (signature !== undefined) add(walk, { path, kind: signature === "other" ? "other" : "file" });
 }
 
 /** Limits of what is compared. */
@@ -143,16 +125,20 @@ async function addFolder(walk: Walk, folder: string, pattern: string): Promise<v
     if (!isNamedBy(pattern, path)) continue;
     if (isPlainFolder) add(walk, { path, kind: "skipped" });
     else if (kind === "file") add(walk, { path, kind: (await walk.sandbox.isLink(path)) ? "link" : "file" });
-    else add(walk, { path, kind: kind === "folder" || (await isLinkNamed(walk.sandbox, path)) ? "link" : "other" });
+    else
+      add(walk, {
+        path,
+        kind: kind === "folder" || (await orIfRefused(walk.sandbox.isLink(path), false)) ? "link" : "other",
+      });
   }
 }
 
-/** Checks whether a refused name is that of a link. */
-async function isLinkNamed(sandbox: Sandbox, path: string): Promise<boolean> {
+/** Returns what the sandbox answers; `other` if it refuses the path: that of a folder, a device, or a name that is not a path. */
+export async function orIfRefused<T, U>(answer: Promise<T>, other: U): Promise<T | U> {
   try {
-    return await sandbox.isLink(path);
+    return await answer;
   } catch (error) {
-    if (isPhasegateError(error, "PATH_REFUSED")) return false;
+    if (isPhasegateError(error, "PATH_REFUSED")) return other;
     throw error;
   }
 }

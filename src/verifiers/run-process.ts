@@ -3,6 +3,7 @@
  * killed at the end.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout } from "node:timers/promises";
 import { errnoOf, PhasegateError } from "../errors.js";
 
 /** The result of a process. */
@@ -74,27 +75,41 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     stopped ??= reason;
     killGroup(child);
   };
-  const output = collectOutput(child, maxOutputBytes, () => stop("output"));
+  const streams = [child.stdout, child.stderr];
+  const chunks: { readonly chunk: Buffer; readonly isOut: boolean }[] = [];
+  let bytes = 0;
+  for (const stream of streams) {
+    stream.on("data", (chunk: Buffer) => {
+      const left = maxOutputBytes - bytes;
+      bytes += chunk.length;
+      if (left > 0) chunks.push({ chunk: chunk.subarray(0, left), isOut: stream === child.stdout });
+      if (bytes > maxOutputBytes) stop("output");
+    });
+    // A pipe that can't be read has no more output; the exit code is still reported.
+    stream.on("error", () => stream.destroy());
+  }
+  const closed = Promise.all(streams.map((stream) => new Promise((resolve) => stream.once("close", resolve))));
   const abort = () => killGroup(child);
-  const timer = setTimeout(() => stop("timeout"), timeoutMs);
+  const timer = globalThis.setTimeout(() => stop("timeout"), timeoutMs);
   signal.addEventListener("abort", abort);
   try {
     const { code, killedBy } = await exitOf(child);
     // Kills what the process has started and left behind, which would keep the streams open.
     killGroup(child);
-    await output.drained(DRAIN_MS);
+    await Promise.race([closed, setTimeout(DRAIN_MS, undefined, { ref: false })]);
     signal.throwIfAborted();
     return {
-      ...(code === null ? {} : { exit: code }),
-      ...(killedBy === null ? {} : { killedBy }),
+      exit: code ?? undefined,
+      killedBy: killedBy ?? undefined,
       stopped,
-      output: output.all(),
-      stdout: output.stdout(),
+      output: Buffer.concat(chunks.map(({ chunk }) => chunk)),
+      stdout: Buffer.concat(chunks.filter(({ isOut }) => isOut).map(({ chunk }) => chunk)),
     };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", abort);
-    output.close();
+    // Another process may keep the other ends open.
+    for (const stream of streams) stream.destroy();
     running.delete(child);
     if (running.size === 0) process.off("exit", endAll);
   }
@@ -136,51 +151,6 @@ function killGroup(child: ChildProcess): void {
     const code = errnoOf(error);
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }
-}
-
-/** The output of a process, up to a limit. */
-interface ProcessOutput {
-  /** Resolves when both streams have ended, or after `ms` milliseconds. */
-  drained(ms: number): Promise<void>;
-  /** Returns stdout and stderr, in the order in which they were written. */
-  all(): Buffer;
-  /** Returns stdout alone. */
-  stdout(): Buffer;
-  /** Closes the streams, even if another process keeps the other ends open. */
-  close(): void;
-}
-
-/** Collects the output of a process. Drops bytes beyond `maxBytes`, and calls `onTooMuch` at the first one. */
-function collectOutput(child: ChildProcess, maxBytes: number, onTooMuch: () => void): ProcessOutput {
-  const chunks: { readonly chunk: Buffer; readonly isOut: boolean }[] = [];
-  let bytes = 0;
-  const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
-  for (const stream of streams) {
-    stream.on("data", (chunk: Buffer) => {
-      const left = maxBytes - bytes;
-      bytes += chunk.length;
-      if (left > 0) chunks.push({ chunk: chunk.subarray(0, left), isOut: stream === child.stdout });
-      if (bytes > maxBytes) onTooMuch();
-    });
-    // A pipe that can't be read has no more output; the exit code is still reported.
-    stream.on("error", () => stream.destroy());
-  }
-  const closed = Promise.all(streams.map((stream) => new Promise((resolve) => stream.once("close", resolve))));
-  return {
-    async drained(ms) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise((resolve) => {
-        timer = setTimeout(resolve, ms);
-      });
-      await Promise.race([closed, late]);
-      clearTimeout(timer);
-    },
-    all: () => Buffer.concat(chunks.map(({ chunk }) => chunk)),
-    stdout: () => Buffer.concat(chunks.filter(({ isOut }) => isOut).map(({ chunk }) => chunk)),
-    close() {
-      for (const stream of streams) stream.destroy();
-    },
-  };
 }
 
 function exitOf(child: ChildProcess): Promise<{ code: number | null; killedBy: NodeJS.Signals | null }> {

@@ -24,10 +24,7 @@ export const subjectParams = {
     .describe("True if the file may be a link to another file in the project. Default: false."),
 };
 
-interface SubjectParams {
-  readonly path?: string | undefined;
-  readonly allow_link?: boolean | undefined;
-}
+type SubjectParams = z.infer<z.ZodObject<typeof subjectParams>>;
 
 /** Maximum number of paths in one field. */
 const PATHS_MAX = 100;

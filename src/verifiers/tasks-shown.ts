@@ -6,13 +6,12 @@ import * as z from "zod";
 import { claimedIds } from "../gate/plan-gate.js";
 import { type JsonObject, ownValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
-import { CheckFailed, defineVerifier, type Project } from "./define-verifier.js";
-import { changesBetween, contentsIn, recordedState, stateOf, stateSchema } from "./git-state.js";
-import { linesOf, placeIn } from "./lines.js";
+import { CheckFailed, defineVerifier, type Project, recordedState } from "./define-verifier.js";
+import { linesIn, placeIn } from "./lines.js";
 import { isAtOrBelow, namedFilesParams } from "./named-files.js";
 import { textParam, WrongParam } from "./params.js";
-import { harmless, readSubject, shortened, shownPath } from "./subject.js";
-import { withoutWritten } from "./written-files.js";
+import { harmless, shortened, shownPath } from "./subject.js";
+import { changedSince, stateOf, stateSchema } from "./uncommitted.js";
 
 const params = z.strictObject({
   field: textParam
@@ -38,13 +37,12 @@ export const tasksShown = defineVerifier({
   async verify({ field = "where" }, asked) {
     const { evidence, snapshot, project } = asked;
     const tasks = claimedIds(evidence);
-    const changed = async (path: string) => {
-      const before = recordedState(stateSchema, snapshot);
-      const contents = async () => contentsIn(asked, ".", before.head);
-      now ??= await withoutWritten(project, changesBetween(before.files, await contents()));
-      return now.some((file) => isAtOrBelow(path, file));
-    };
     let now: readonly string[] | undefined;
+    const changed = async (path: string) => {
+      const files = now ?? (await changedSince(asked, recordedState(stateSchema, snapshot)));
+      now = files;
+      return files.some((file) => isAtOrBelow(path, file));
+    };
     const found: string[] = [];
     const wrong: string[] = [];
     for (const task of tasks) {
@@ -85,9 +83,9 @@ function placesOf(evidence: JsonObject, field: string, task: string): readonly s
 const LINE_MAX = 80;
 
 /** Returns the text of a line of a file. Throws `WrongParam` if there is no such line, or it is blank. */
-async function lineAt({ sandbox, limits }: Project, place: string): Promise<string> {
+async function lineAt(project: Project, place: string): Promise<string> {
   const { file, line } = placeIn(place);
-  const lines = linesOf((await readSubject(sandbox, { path: file }, undefined, limits.maxFileBytes)).text);
+  const lines = await linesIn(project, file);
   const text = lines[line - 1]?.trim() ?? "";
   if (text !== "") return JSON.stringify(shortened(harmless(text), LINE_MAX));
   const reason = line > lines.length ? `the file has ${lines.length} lines` : "the line is blank";

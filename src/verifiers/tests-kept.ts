@@ -5,17 +5,9 @@
 import * as z from "zod";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import { firstFew, shown } from "../workflow/names.js";
-import { defineVerifier } from "./define-verifier.js";
+import { defineVerifier, recordedState } from "./define-verifier.js";
 import { linesOf } from "./lines.js";
-import {
-  boundedReader,
-  failedSchema,
-  findNamed,
-  namedFilesParams,
-  pathsIn,
-  plainPath,
-  sinceWords,
-} from "./named-files.js";
+import { boundedReader, findNamed, namedFilesParams, pathsIn, plainPath, sinceWords } from "./named-files.js";
 import { pathsParam } from "./params.js";
 import { sha256, shownPath } from "./subject.js";
 
@@ -57,8 +49,6 @@ const testsSchema = z.strictObject({
 
 type Tests = z.infer<typeof testsSchema>;
 
-const snapshotSchema = z.union([testsSchema, failedSchema]);
-
 /** Checks whether the tests of a project are still there, are run, and assert as much as before. */
 export const testsKept = defineVerifier({
   about: "The tests that there were are still there, are not turned off, and assert as much.",
@@ -67,17 +57,13 @@ export const testsKept = defineVerifier({
   fixedPaths: pathsIn,
   snapshot: (given, { project: { sandbox } }) => testsIn(sandbox, given),
   async verify(given, { snapshot, snapshotTakenAt, project: { sandbox }, signal }) {
-    const before = snapshotSchema.safeParse(snapshot);
-    if (!before.success) return { ok: false, message: "the tests were not recorded when this phase was entered" };
-    if ("failed" in before.data) {
-      return { ok: false, message: `the tests could not be recorded: ${before.data.failed}` };
-    }
+    const before = recordedState(testsSchema, snapshot, "tests");
     const now = await testsIn(sandbox, given, signal);
     const since = sinceWords(given, snapshotTakenAt);
-    const wrong = lossesBetween(before.data, now);
+    const wrong = lossesBetween(before, now);
     if (wrong.length > 0)
       return { ok: false, message: `${wrong.join("; ")} (${since}); restore what tests there were` };
-    const count = `${before.data.tests.length} tests are still there, and ${now.tests.length} now`;
+    const count = `${before.tests.length} tests are still there, and ${now.tests.length} now`;
     return { ok: true, message: `all ${count} (${since})` };
   },
 });

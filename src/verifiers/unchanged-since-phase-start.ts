@@ -6,16 +6,8 @@ import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
-import { defineVerifier } from "./define-verifier.js";
-import {
-  boundedReader,
-  failedSchema,
-  findNamed,
-  isNamedBy,
-  namedFilesParams,
-  plainPath,
-  sinceWords,
-} from "./named-files.js";
+import { defineVerifier, failedSchema } from "./define-verifier.js";
+import { boundedReader, findNamed, isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
 import { isGlob, pathsParam, WrongParam } from "./params.js";
 import { harmless, sha256, shortened, shownPath, shownPaths } from "./subject.js";
 

@@ -154,8 +154,8 @@ describe("a gate with a schema", () => {
     ];
     const [count, first] = failing(issues, { count: 3, list: [{ name: "first" }] });
     expect([count?.got, first?.got]).toEqual(["3", '{"name":"first"}']);
-    expect(count).not.toHaveProperty("example");
-    expect(first).not.toHaveProperty("example");
+    expect(count?.example).toBeUndefined();
+    expect(first?.example).toBeUndefined();
   });
 
   it("accepts path segments that are objects or symbols", () => {
@@ -171,7 +171,7 @@ describe("a gate with a schema", () => {
     expect(failing([{ message: "required", path: ["a", "b"] }], { a: null })).toMatchObject([missing]);
     expect(failing([{ message: "required", path: ["a", "b"] }], { a: "text" })).toMatchObject([missing]);
     expect(failing([{ message: "required", path: ["toString"] }])).toMatchObject([missing]);
-    expect(failing([{ message: "required", path: ["other"] }])[0]).not.toHaveProperty("example");
+    expect(failing([{ message: "required", path: ["other"] }])[0]?.example).toBeUndefined();
   });
 
   it("reports an issue without a path for the evidence as a whole", () => {

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/format.js";
+import { evidenceNames, requiredFormat } from "../../src/gate/format.js";
 import { claimedIds, claimedItems, givenUpProblems } from "../../src/gate/plan-gate.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { PlanGate } from "../../src/workflow/structure.js";
+import { exampleEvidence } from "./example-evidence.js";
 
 const gate: PlanGate = {
   kind: "plan",

@@ -1,12 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exampleEvidence, requiredFormat } from "../../src/gate/format.js";
+import { requiredFormat } from "../../src/gate/format.js";
 import { formatDiagnostic } from "../../src/workflow/diagnostic.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import { FIELD_TYPES, type FieldType } from "../../src/workflow/gate-definition.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { howOften } from "../support/how-often.js";
 import { texts } from "../workflow/workflow-texts.js";
+import { exampleEvidence } from "./example-evidence.js";
 import { complaints } from "./rules.js";
 
 const FILE = "phases/1/gate-definition.yaml";

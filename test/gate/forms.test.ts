@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { copiedProblems } from "../../src/gate/copied.js";
+import { checkGate } from "../../src/gate/check-gate.js";
 import { evidenceForm } from "../../src/gate/forms.js";
 import { ruleFaults } from "../../src/gate/judge.js";
 import type { JsonObject } from "../../src/workflow/json.js";
@@ -58,9 +58,11 @@ describe("the form of a value", () => {
 
 it("a gate with neither a JSON Schema nor an example has nothing that could be copied", () => {
   const bare = { kind: "schema", allowOverride: false } as const;
-  expect(copiedProblems(bare, { x: "anything at all" })).toEqual([]);
+  const schemaResult = { value: {} };
+  expect(checkGate(bare, { x: "anything at all" }, { schemaResult }).passed).toBe(true);
   const own = { ...bare, example: { x: "anything at all" } };
-  expect(copiedProblems(own, { x: "ANYTHING at all" })).toMatchObject([{ field: "x", problem: "copied" }]);
+  const problems = [{ field: "x", problem: "copied" }];
+  expect(checkGate(own, { x: "ANYTHING at all" }, { schemaResult })).toMatchObject({ passed: false, problems });
 });
 
 it("a gate without rules has no faults in them", async () => {

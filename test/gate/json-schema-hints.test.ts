@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { exampleEvidence } from "../../src/gate/format.js";
-import { exampleAt, expectedBy, fixedIn, schemaAt } from "../../src/gate/schema-hints.js";
+import { exampleAt, expectedBy, fixedIn, schemaAt } from "../../src/gate/fields.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import { sampleBy } from "../../src/workflow/schema-sample.js";
+import { exampleEvidence } from "./example-evidence.js";
 
 const schema: JsonObject = {
   type: "object",

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { exampleEvidence } from "../../src/gate/format.js";
 import { compileRules } from "../../src/gate/judge.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { howOften } from "../support/how-often.js";
+import { exampleEvidence } from "./example-evidence.js";
 import { field, fieldGate } from "./fields.js";
 import { complaints, gateOf, judge, validated } from "./rules.js";
 

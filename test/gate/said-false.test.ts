@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readFalse } from "../../src/gate/said-false.js";
+import { readFalse } from "../../src/gate/claims.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate, checksOf, wholeChecks } from "../../src/gate/check-gate.js";
-import { exampleEvidence, requiredFormat, requiredNames } from "../../src/gate/format.js";
+import { requiredFormat, requiredNames } from "../../src/gate/format.js";
 import { judge } from "../../src/gate/judge.js";
 import {
   requirementText,
@@ -16,6 +16,7 @@ import {
 } from "../../src/gate/waivers.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { FieldGate, GateDefinition, PlanGate, SchemaGate } from "../../src/workflow/structure.js";
+import { exampleEvidence } from "./example-evidence.js";
 
 const GATE: FieldGate = {
   kind: "fields",

@@ -4,8 +4,8 @@ import { defineWorkflow, type JsonObject } from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { exampleEvidence } from "../../src/gate/format.js";
 import { sampleBy, withSamples } from "../../src/workflow/schema-sample.js";
+import { exampleEvidence } from "../gate/example-evidence.js";
 import { howOften } from "../support/how-often.js";
 import { makeEngine } from "../support/make-engine.js";
 

@@ -3,7 +3,7 @@
  * expensive work such as verifiers, and again by `transition` on the state that it is decided on.
  */
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
-import type { Proof } from "../../gate/backed-claims.js";
+import type { Proof } from "../../gate/claims.js";
 import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
 import { waivable, waivedNames } from "../../gate/waivers.js";

@@ -1,7 +1,7 @@
 /** The engine's views as they look on the wire: names and nesting of answers. */
 import { conceal, revealOf } from "../../gate/check-gate.js";
+import { waivableBooleans } from "../../gate/claims.js";
 import { requiredFormat, requiredNames } from "../../gate/format.js";
-import { waivableBooleans } from "../../gate/said-false.js";
 import type { NamedDocument } from "../../phased/documents.js";
 import type { SkippedPhase } from "../../phased/gate-answer.js";
 import type { TaskProgress } from "../../phased/plan/view.js";

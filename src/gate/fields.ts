@@ -1,12 +1,43 @@
 /**
- * Reads the JSON Schemas of gates for hints about what evidence should be: the schema at a path, what it expects in a few
+ * The fields that a gate asks for, and what its JSON Schema tells of them: the schema at a path, what it expects in a few
  * words, and an example.
  */
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import { schemasIn } from "../workflow/json-schema.js";
 import { listOf, targetOf } from "../workflow/json-schema-values.js";
 import { sampleBy } from "../workflow/schema-sample.js";
-import type { SchemaGate } from "../workflow/structure.js";
+import type { GateDefinition, SchemaGate } from "../workflow/structure.js";
+import { ITEMS_FIELD, requiredItems, TASKS_FIELD } from "./plan-gate.js";
+
+/** A field that a gate asks for, of whatever kind the gate is. */
+interface AskedField {
+  readonly name: string;
+  readonly required: boolean;
+  readonly type?: JsonValue;
+  readonly description?: JsonValue;
+}
+
+/** Returns the fields that a gate asks for, as far as it tells them. */
+export function fieldsOf(gate: GateDefinition): readonly AskedField[] {
+  switch (gate.kind) {
+    case "open":
+      return [];
+    case "fields":
+      return gate.fields;
+    case "plan": {
+      const names = [TASKS_FIELD, ...(Object.keys(requiredItems(gate)).length === 0 ? [] : [ITEMS_FIELD])];
+      return names.map((name) => ({ name, required: true }));
+    }
+    case "schema": {
+      const properties = propertiesOf(gate.jsonSchema);
+      const required = listOf(gate.jsonSchema?.required).filter((name) => typeof name === "string");
+      return [...new Set([...required, ...properties.keys()])].map((name) => {
+        const { type, description } = properties.get(name) ?? {};
+        return { name, required: required.includes(name), type, description };
+      });
+    }
+  }
+}
 
 /** Returns the JSON Schema of the value at a path. */
 export function schemaAt(schema: JsonObject | undefined, path: readonly PropertyKey[]): JsonObject | undefined {
@@ -18,14 +49,12 @@ export function schemaAt(schema: JsonObject | undefined, path: readonly Property
   return isJsonObject(current) ? current : undefined;
 }
 
-/** Returns the schemas of an object's properties, by name; undefined if the schema does not tell them. */
-export function propertiesOf(schema: JsonObject | undefined): ReadonlyMap<string, JsonObject> | undefined {
+/** Returns the schemas of an object's properties, by name. */
+export function propertiesOf(schema: JsonObject | undefined): ReadonlyMap<string, JsonObject> {
   const { properties } = schema ?? {};
-  if (!isJsonObject(properties)) return undefined;
-  const known = Object.entries(properties).map(([name, property]): [string, JsonObject] => [
-    name,
-    isJsonObject(property) ? resolved(property, schema) : {},
-  ]);
+  const known = Object.entries(isJsonObject(properties) ? properties : {}).map(
+    ([name, property]): [string, JsonObject] => [name, isJsonObject(property) ? resolved(property, schema) : {}],
+  );
   return new Map(known);
 }
 
@@ -98,20 +127,6 @@ export function exampleAt(
   // No schema in code was run for this gate.
   const schema = schemaAt(jsonSchema, path);
   return schema === undefined ? undefined : sampleBy(schema);
-}
-
-/** Returns evidence that a gate's schema accepts: the author's example, or a generated one. */
-export function exampleOfGate({ example, sample, jsonSchema }: SchemaGate): JsonObject | undefined {
-  if (example !== undefined || jsonSchema === undefined) return example;
-  if (sample === undefined) {
-    const generated = sampleBy(jsonSchema);
-    return isJsonObject(generated) ? generated : undefined;
-  }
-  if (sample.complete === false) return undefined;
-  const { required, properties } = jsonSchema;
-  const isOptional = (name: string) =>
-    ownValue(properties, name) !== undefined && !(Array.isArray(required) && required.includes(name));
-  return Object.fromEntries(Object.entries(sample.values).filter(([name]) => !isOptional(name)));
 }
 
 function valueAt(value: JsonValue | undefined, path: readonly PropertyKey[]): JsonValue | undefined {
