@@ -10,6 +10,7 @@ import { FileContent } from "../content/files.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import { type EngineOptions, LIVING } from "../phased/options.js";
+import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { unrecorded } from "./approve.js";
 import {
@@ -97,7 +98,7 @@ server asks the decider with the next call.`,
     },
     routed: async (session, options) => {
       const option = options.phase === undefined ? options.reset && "--reset" : "--phase";
-      if (option === undefined) return release(session, "FAILED", options);
+      if (option === undefined) return release(session, "failed", options);
       const hint = "Leave it out: an instance is tried again at its step, and nothing is merged.";
       throw usage(`${option} is for phased sessions: ${session.id} is an instance`, hint);
     },
@@ -113,7 +114,7 @@ A routed instance runs again at its step; its server asks the decider with the n
       const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
       return { json: { status: view.status, phase: view.currentPhase, pausedSeconds }, text };
     },
-    routed: (session, options) => release(session, "SUSPENDED", options),
+    routed: (session, options) => release(session, "paused", options),
   },
   suspend: {
     summary: "pause sessions until they are resumed",
@@ -126,7 +127,7 @@ A phased session is paused, a routed instance suspended: the same for different 
     },
     routed: async (session, { by: operator, note: reason }) => {
       const { status, currentStep: step } = await session.suspend({ operator, reason });
-      return { json: { status, step }, text: `suspended at ${printable(step ?? "the start")}` };
+      return { json: { status: STATUS_WORDS[status], step }, text: `suspended at ${printable(step ?? "the start")}` };
     },
   },
   skip: {
@@ -204,11 +205,11 @@ async function remove(
 
 async function release(
   session: Instance,
-  from: "FAILED" | "SUSPENDED",
+  from: "failed" | "paused",
   { by: operator, note }: OperateOptions,
 ): Promise<Done> {
   const { status, currentStep: step } = await session.release({ from, operator, note });
-  return { json: { status, step }, text: `runs again at ${printable(step ?? "the start")}` };
+  return { json: { status: STATUS_WORDS[status], step }, text: `runs again at ${printable(step ?? "the start")}` };
 }
 
 async function movePast(
@@ -359,10 +360,11 @@ function remedyOf(error: AnyPhasegateError, { approvers, approver }: TrustOption
   if (!isPhasegateError(error, "INVALID_TRANSITION")) return error.remedy;
   const { status, allowed } = error.details;
   // An agent may ask for a running instance by resume; the command has nothing to do there.
-  const operations = allowed.filter((operation) => status !== "RUNNING" || operation !== "resume");
+  const operations = allowed.filter((operation) => status !== "active" || operation !== "resume");
   const commands = [...new Set(operations.flatMap((operation) => COMMANDS.get(operation) ?? []))];
-  if (status === "completed" || status === "COMPLETED" || commands.length === 0) return error.remedy;
-  const more = status === "active" || status === "failed" ? "; skip and override, if the workflow allows them" : "";
+  if (status === "completed" || commands.length === 0) return error.remedy;
+  const hasPhase = allowed.includes("completePhase") || allowed.includes("retryPhase");
+  const more = hasPhase ? "; skip and override, if the workflow allows them" : "";
   return `Possible now: ${commands.map((name) => `phasegate ${name}`).join(", ")}${more}.`;
 }
 

@@ -19,8 +19,8 @@ type Actions<S> = Partial<Record<HostAction, (session: S, said: Said) => Promise
 
 const ROUTED: Actions<RoutedSession> = {
   pause: async (session, { by, note }) => (await session.suspend({ operator: by, reason: note })).status,
-  resume: async (session, { by, note }) => (await session.release({ from: "SUSPENDED", operator: by, note })).status,
-  retry: async (session, { by, note }) => (await session.release({ from: "FAILED", operator: by, note })).status,
+  resume: async (session, { by, note }) => (await session.release({ from: "paused", operator: by, note })).status,
+  retry: async (session, { by, note }) => (await session.release({ from: "failed", operator: by, note })).status,
   delete: remove,
 };
 

@@ -121,7 +121,7 @@ interface NotTaken {
 /** Returns the commit that answers a call whose report a session has already; undefined if it has not, or is over. */
 function recordedAs({ session: { head }, isOvertaken }: NotTaken, { digest }: HandedReport): number | undefined {
   const { status, answered, pending } = head;
-  if (status === "COMPLETED") return undefined;
+  if (status === "completed") return undefined;
   if (isOvertaken) return answered?.digest === digest ? answered.version : undefined;
   // While a person is awaited a client may ask often, with a key each, and gets no final answer.
   return pending?.digest === digest && pending.awaiting === undefined ? pending.version : undefined;
@@ -143,8 +143,8 @@ async function prepareReport(
   followed: Followed,
 ): Promise<PreparedOr<RoutedCommand, NotTaken>> {
   const { head } = session;
-  if (head.status === "COMPLETED" || head.status === "FAILED") return nothingToWrite(session);
-  if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
+  if (head.status === "completed" || head.status === "failed") return nothingToWrite(session);
+  if (head.status === "paused" && handed.operation === "advance") throw notNow(head, "advance");
   if (head.step === undefined) return takeUp(context, session);
   if (unapproved === undefined && continuesPending(head, handed)) return nothingToWrite(session);
   const structure = await context.pinned.structure(session);
@@ -172,13 +172,13 @@ async function prepareReport(
     const counted = verification !== undefined || !isSilent(handed);
     return { command: { ...facts, type: "refuse", problems: verdict.problems, ...found, counted, ...limits } };
   }
-  const approval = gate.approval === undefined ? {} : { approval: { question: gate.approval, evidenceHash } };
+  const approval = gate.approval === undefined ? {} : { approval: { ...gate.approval, evidenceHash } };
   return { command: { ...facts, warnings: verdict.warnings, ...found, ...approval } };
 }
 
 /** Before the first step there is nothing to report on: a client that comes back wakes the pending question. */
 function takeUp({ options }: RoutedContext, session: RoutedSession): PreparedOr<RoutedCommand, NotTaken> {
-  if (session.head.status !== "SUSPENDED") return nothingToWrite(session);
+  if (session.head.status !== "paused") return nothingToWrite(session);
   return { command: { type: "retry", maxAttemptsTotal: options.limits.maxAttemptsTotal } };
 }
 
@@ -188,7 +188,7 @@ function takeUp({ options }: RoutedContext, session: RoutedSession): PreparedOr<
  */
 function continuesPending({ pending, status }: RoutedHead, handed: HandedReport): boolean {
   // A suspended instance runs again with the report of the client that comes back, also if it is the same one.
-  if (pending === undefined || status === "SUSPENDED") return false;
+  if (pending === undefined || status === "paused") return false;
   if (pending.digest === handed.digest) return true;
   return handed.operation === "advance" && pending.awaiting === undefined;
 }
@@ -227,8 +227,7 @@ async function answerOf(
   const answered = replayed ? await answerAfter(context, taken.sessionId, taken.version) : taken;
   const { pending } = answered.head;
   if (pending === undefined) return decidedResult(context, answered, replayed);
-  if (answered.head.status !== "RUNNING" || pending.awaiting !== undefined)
-    return resultOf(context, answered, replayed);
+  if (answered.head.status !== "active" || pending.awaiting !== undefined) return resultOf(context, answered, replayed);
   return decidedResult(context, await decidePending(context, answered, pending, waiting), replayed);
 }
 
@@ -255,7 +254,7 @@ async function answerUnwritten(
 ): Promise<RoutedResult> {
   const { head } = session;
   const { pending } = head;
-  if (head.status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
+  if (head.status !== "active" || pending === undefined || pending.awaiting !== undefined) {
     return resultOf(context, session, pending?.digest === handed.digest);
   }
   const answered = await decidePending(context, session, pending, waiting);

@@ -15,8 +15,8 @@ import {
   type DeciderAnswer,
   type DecisionRequest,
   type DecisionUsage,
-  ROUTED_STATUSES,
   type RoutedStatus,
+  STATUS_WORDS,
 } from "./decision/request.js";
 
 /** An accepted decision, or the problem in words that help a decider to fix it. */
@@ -163,7 +163,7 @@ function checkAnswer(answer: DeciderAnswer, { allowed, steps, context, maxContex
   const notes = next === answer.nextStep ? [] : [`${shown(answer.nextStep)} was taken for ${next}`];
   const status = statusOf(answer.statusSuggestion, next, allowed, notes);
   if (status === undefined) {
-    const expected = ROUTED_STATUSES.join(", ");
+    const expected = Object.values(STATUS_WORDS).join(", ");
     return { ok: false, problem: `status_suggestion ${shown(answer.statusSuggestion)} is none of ${expected}, null` };
   }
   try {
@@ -193,18 +193,23 @@ function statusOf(
   allowed: readonly string[],
   notes: string[],
 ): RoutedStatus | undefined {
-  const given = suggestion ?? "RUNNING";
-  const suggested = typeof given === "string" ? matchName(given.trim(), ROUTED_STATUSES) : undefined;
-  const status = ROUTED_STATUSES.find((one) => one === suggested);
-  if (status === undefined || status === "FAILED") return status;
+  const given = suggestion ?? "active";
+  const status = typeof given === "string" ? statusNamed(given.trim()) : undefined;
+  if (status === undefined || status === "failed") return status;
   if (next === FINISH) {
-    if (status === "SUSPENDED") notes.push(`SUSPENDED was not followed: ${FINISH} is the end`);
-    return "COMPLETED";
+    if (status === "paused") notes.push(`SUSPENDED was not followed: ${FINISH} is the end`);
+    return "completed";
   }
-  if (status !== "COMPLETED") return status;
-  if (allowed.includes(FINISH)) return "COMPLETED";
+  if (status !== "completed") return status;
+  if (allowed.includes(FINISH)) return "completed";
   notes.push(`COMPLETED was not followed: the work can't end here`);
-  return "RUNNING";
+  return "active";
+}
+
+/** Returns the status with that name, or that word on the wire. */
+function statusNamed(text: string): RoutedStatus | undefined {
+  const statuses: readonly RoutedStatus[] = ["active", "paused", "completed", "failed"];
+  return statuses.find((status) => [status, STATUS_WORDS[status]].some((name) => matchName(text, [name]) === name));
 }
 
 /** The longest reasoning that is stored, in characters. */

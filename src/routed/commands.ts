@@ -144,7 +144,7 @@ async function withFirstStep(
   if (started.head.pending === undefined) return started;
   const answered = started.replayed ? await answerAfter(context, started.sessionId, started.version) : started;
   const { pending, status } = answered.head;
-  if (status !== "RUNNING" || pending === undefined) return answered;
+  if (status !== "active" || pending === undefined) return answered;
   return decidePending(context, answered, pending, waiting);
 }
 
@@ -159,7 +159,7 @@ export interface RoutedMove extends Keyed {
 /** Lets an instance run again, on behalf of the host. */
 export interface ReleaseRequest extends Keyed {
   /** The status that it must have; any of them if missing. */
-  readonly from?: "SUSPENDED" | "FAILED";
+  readonly from?: "paused" | "failed";
   /** The name of the person or program that does it; at most 200 characters. */
   readonly operator: string;
   /** Why; at most 4,000 characters. */
@@ -191,7 +191,7 @@ export async function release(
   const keyed =
     idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["release", from ?? null, said]);
   const prepare = (session: RoutedSession) => {
-    const isSuspended = from === undefined ? session.head.status === "SUSPENDED" : from === "SUSPENDED";
+    const isSuspended = from === undefined ? session.head.status === "paused" : from === "paused";
     if (isSuspended) return { command: { type: "release", ...said } as const };
     const { maxAttemptsTotal } = context.options.limits;
     return withBeginning(context, session, { type: "retry", maxAttemptsTotal, ...said });
@@ -218,7 +218,7 @@ export async function retry(
   const moved = await move(context, id, { type: "retry", maxAttemptsTotal }, keyed, signal);
   const answered = moved.replayed ? await answerAfter(context, moved.sessionId, moved.version) : moved;
   const { pending, status } = answered.head;
-  if (status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
+  if (status !== "active" || pending === undefined || pending.awaiting !== undefined) {
     return resultOf(context, answered, moved.replayed);
   }
   const decided = await decidePending(context, answered, pending, { operation: "retry", signal, onAsk });

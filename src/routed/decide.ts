@@ -193,7 +193,7 @@ async function requestFor(
     allowed,
     currentStep: head.step,
     ...(pending.assumedStep === undefined ? {} : { assumedStep: assumedStepOf(pending.assumedStep, workflow.steps) }),
-    status: "RUNNING",
+    status: "active",
     context: head.context,
     history: shown === 0 ? [] : history.slice(-shown).map((entry) => asHistory(entry, workflow.steps)),
     ...reportOf(asked ?? (await entryOf(context, session, pending))),
@@ -262,7 +262,7 @@ async function recordFailure(
 }
 
 function isPending(head: RoutedHead | undefined, { version }: PendingDecision): boolean {
-  return head?.status === "RUNNING" && head.pending?.version === version;
+  return head?.status === "active" && head.pending?.version === version;
 }
 
 /** The verdict of a step's gate on a report. */

@@ -117,11 +117,11 @@ export function announceRouted(
       case "decided": {
         const { from, next, milliseconds, status } = event;
         notifications.notify("decided", { ...about, from, next, milliseconds });
-        if (status === "COMPLETED") {
+        if (status === "completed") {
           const milliseconds = Date.parse(at) - Date.parse(head.createdAt);
           notifications.notify("completed", { ...about, milliseconds });
         }
-        if (head.status === "FAILED")
+        if (head.status === "failed")
           notifications.notify("failed", { ...about, code: head.code, reason: head.reason });
         break;
       }

@@ -102,8 +102,8 @@ export async function lookAtInstance(context: RoutedContext, id: SessionId): Pro
   const unapproved = await findUnapproved(context, session);
   if (unapproved !== undefined) await refuse(context, session, unapproved);
   const { head, summary } = session;
-  const approval = head.status === "RUNNING" && head.pending?.awaiting !== undefined;
-  const host = head.status === "FAILED" && head.retryable && head.spent >= context.options.limits.maxAttemptsTotal;
+  const approval = head.status === "active" && head.pending?.awaiting !== undefined;
+  const host = head.status === "failed" && head.retryable && head.spent >= context.options.limits.maxAttemptsTotal;
   return waitingAs(summary, { approval, waiver: false, host });
 }
 
@@ -131,7 +131,7 @@ export async function requirePlace(context: RoutedContext): Promise<void> {
 
 /** Checks what the kernel has read; sessions of other kinds count as missing. */
 function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
-  if (session !== undefined && session.head.status !== "DELETED") return session;
+  if (session !== undefined && session.head.status !== "deleted") return session;
   throw noInstance(id);
 }
 
@@ -140,7 +140,7 @@ async function findUnapproved(
   session: RoutedSession,
 ): Promise<UnapprovedStep | undefined> {
   // A deleted instance shows nothing.
-  if (!approvals.knowsApprovers || session.head.status === "DELETED") return undefined;
+  if (!approvals.knowsApprovers || session.head.status === "deleted") return undefined;
   return approvals.unapproved(session, await pinned.structure(session));
 }
 
@@ -178,7 +178,7 @@ export async function stepView(context: RoutedContext, at: RoutedSession): Promi
   const { session } = await acceptedState(context, at);
   const { step = "", workflow, status } = session.head;
   // The end is the same in every workflow, also in one that no longer exists. A decider may end the work at a step.
-  if (step === FINISH || status === "COMPLETED") return { name: FINISH, instructions: "Workflow complete." };
+  if (step === FINISH || status === "completed") return { name: FINISH, instructions: "Workflow complete." };
   if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
   const instructions = instructionsOf(await loadTexts(context, workflow), step);
   const gate = stepOf(await context.pinned.structure(session), step)?.gate;
@@ -192,7 +192,7 @@ export async function questionOf(
 ): Promise<RoutedQuestion | undefined> {
   const { sessionId, head } = session;
   const { awaiting } = head.pending ?? {};
-  if (awaiting === undefined || head.status !== "RUNNING") return undefined;
+  if (awaiting === undefined || head.status !== "active") return undefined;
   const { steps } = await pinned.structure(session);
   const phase = steps.findIndex(({ name }) => name === head.step) + 1;
   const asked = questionIn(await kernel.at(sessionId, awaiting.version), phase);
@@ -222,6 +222,6 @@ async function viewAccepted(context: RoutedContext, session: RoutedSession): Pro
 }
 
 function statusOf({ status }: RoutedHead): RoutedStatus {
-  if (status === "DELETED") throw new Error("a deleted instance is not shown");
+  if (status === "deleted") throw new Error("a deleted instance is not shown");
   return status;
 }

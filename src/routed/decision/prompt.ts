@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import { escapeHidden } from "../../workflow/names.js";
 import { singleLine } from "../../workflow/report.js";
 import { FINISH, plainName, type RoutedDefinition } from "../../workflow/routed-definition.js";
-import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry } from "./request.js";
+import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry, STATUS_WORDS } from "./request.js";
 
 /** Limits the size of a prompt. */
 export interface PromptOptions {
@@ -109,7 +109,7 @@ function userText(request: DecisionRequest, history: readonly RoutedHistoryEntry
     workflow_name: workflow.name,
     current_step_name: currentStep,
     assumed_current_step_name: assumedStep,
-    status,
+    status: STATUS_WORDS[status],
     context,
   };
   const parts = [

@@ -12,8 +12,8 @@ describe("release", () => {
     const { engine } = routed(decider);
     const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
     await engine.session(id).suspend({ reason: "rain", operator: "ann" });
-    expect(await engine.session(id).release({ from: "SUSPENDED", ...ANN })).toMatchObject({
-      status: "RUNNING",
+    expect(await engine.session(id).release({ from: "paused", ...ANN })).toMatchObject({
+      status: "active",
       currentStep: "Dig",
     });
     expect(decider.requests).toEqual([]);
@@ -31,7 +31,7 @@ describe("release", () => {
     const told: unknown[] = [];
     engine.on("retried", ({ sessionId }) => told.push(sessionId));
     expect(await engine.session(id).release({ operator: "ann", idempotencyKey: "k" })).toMatchObject({
-      status: "RUNNING",
+      status: "active",
       pending: { operation: "advance" },
     });
     expect(told).toEqual([id]);
@@ -51,7 +51,7 @@ describe("release", () => {
       code: "INVALID_TRANSITION",
       remedy: expect.stringContaining("phasegate retry"),
     });
-    await engine.session(id).release({ from: "FAILED", ...ANN });
+    await engine.session(id).release({ from: "failed", ...ANN });
     expect((await engine.listSessions()).items[0]).not.toHaveProperty("waitsFor");
     const dug = { report: { status: "success", details: { depth: 20 } } };
     expect((await engine.session(id).advance(dug)).nextStep.name).toBe("Sow");
@@ -60,7 +60,7 @@ describe("release", () => {
   it("is refused in another status, without a name, and above the limit", async () => {
     const { engine } = routed(new Script(), { limits: { maxActiveSessions: 1 } });
     const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
-    for (const from of ["FAILED", "SUSPENDED"] as const) {
+    for (const from of ["failed", "paused"] as const) {
       await expect(engine.session(id).release({ from, ...ANN })).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     }
     await expect(engine.session(id).release({ operator: " " })).rejects.toMatchObject({
@@ -69,14 +69,14 @@ describe("release", () => {
     const long = { operator: "x".repeat(201) };
     await expect(engine.session(id).suspend(long)).rejects.toMatchObject({ code: "INVALID_INPUT" });
     await engine.session(id).suspend();
-    await expect(engine.session(id).release({ from: "FAILED", ...ANN })).rejects.toMatchObject({
+    await expect(engine.session(id).release({ from: "failed", ...ANN })).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
     });
     await engine.start({ workflow: "GARDEN" });
     await expect(engine.session(id).release(ANN)).rejects.toMatchObject({ code: "SESSION_LIMIT" });
     const back = { assumedStep: "Dig", report: { status: "resuming" } };
     await expect(engine.session(id).resume(back)).rejects.toMatchObject({ code: "SESSION_LIMIT" });
-    expect(await engine.session(id).state()).toMatchObject({ status: "SUSPENDED" });
+    expect(await engine.session(id).state()).toMatchObject({ status: "paused" });
   });
 
   it("records who deletes", async () => {
