@@ -89,9 +89,9 @@ server asks the decider with the next call.`,
       reset: flag("--reset", "forget the last evidence instead of merging the next over it"),
       project: serversProject(),
     }),
-    phased: async (session, { by: operator, note, phase, reset }) => {
+    phased: async (session, { by, note, phase, reset }) => {
       const { head } = await session.state();
-      const request = { resetEvidence: reset === true, operator, note };
+      const request = { resetEvidence: reset === true, by, note };
       const { phase: view } = await session.retryPhase(phase ?? head.phase, request);
       const text = `phase ${view.currentPhase} may be tried again`;
       return { json: { status: view.status, phase: view.currentPhase }, text };
@@ -109,8 +109,8 @@ server asks the decider with the next call.`,
 A routed instance runs again at its step; its server asks the decider with the next call.`,
     note: { text: "why; the history shows it" },
     options: () => ({ project: serversProject() }),
-    phased: async (session, { by: operator, note }) => {
-      const { phase: view, pausedSeconds } = await session.resume({ operator, note });
+    phased: async (session, { by, note }) => {
+      const { phase: view, pausedSeconds } = await session.resume({ by, note });
       const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
       return { json: { status: view.status, phase: view.currentPhase, pausedSeconds }, text };
     },
@@ -121,12 +121,12 @@ A routed instance runs again at its step; its server asks the decider with the n
     help: `
 A phased session is paused, a routed instance suspended: the same for different kinds of workflows.`,
     note: { text: "why, or what whoever resumes should know" },
-    phased: async (session, { by: operator, note }) => {
-      const { phase } = await session.pause({ operator, note });
+    phased: async (session, { by, note }) => {
+      const { phase } = await session.pause({ by, note });
       return { json: { status: "paused", phase }, text: `paused in phase ${phase}` };
     },
-    routed: async (session, { by: operator, note: reason }) => {
-      const { status, currentStep: step } = await session.suspend({ operator, reason });
+    routed: async (session, { by, note }) => {
+      const { status, currentStep: step } = await session.suspend({ by, note });
       return { json: { status: STATUS_WORDS[status], step }, text: `suspended at ${printable(step ?? "the start")}` };
     },
   },
@@ -156,9 +156,9 @@ An agent may not adopt a plan that asks for less than the one that its session b
       workflows: workflowsOption("the server's folders of phased workflows"),
       preview: flag("--preview", "only show what would change"),
     }),
-    phased: async (session, { by: operator, note, preview: only }) => {
+    phased: async (session, { by, note, preview: only }) => {
       const preview = only === true;
-      const { changed, changes, status, currentPhase } = await session.syncPlan({ preview, operator, note });
+      const { changed, changes, status, currentPhase } = await session.syncPlan({ preview, by, note });
       const { count, counts, takenAway } = changes;
       const less = takenAway.length === 0 ? "" : `, ${takenAway.length} of them ask for less`;
       const found = changed ? `${counted(count, "change")} of the plan${less}` : "the plan asks for the same";
@@ -195,20 +195,13 @@ async function assign(session: PhasedSession | Instance, { to = "", team, by, no
   return { json: { owner: to, team }, text: `belongs to ${printable(to)} now` };
 }
 
-async function remove(
-  session: PhasedSession | Instance,
-  { by: operator, note: reason }: OperateOptions,
-): Promise<Done> {
-  await session.delete({ operator, reason });
+async function remove(session: PhasedSession | Instance, { by, note }: OperateOptions): Promise<Done> {
+  await session.delete({ by, note });
   return { json: { status: "deleted" }, text: "deleted" };
 }
 
-async function release(
-  session: Instance,
-  from: "failed" | "paused",
-  { by: operator, note }: OperateOptions,
-): Promise<Done> {
-  const { status, currentStep: step } = await session.release({ from, operator, note });
+async function release(session: Instance, from: "failed" | "paused", { by, note }: OperateOptions): Promise<Done> {
+  const { status, currentStep: step } = await session.release({ from, by, note });
   return { json: { status: STATUS_WORDS[status], step }, text: `runs again at ${printable(step ?? "the start")}` };
 }
 
@@ -218,7 +211,7 @@ async function movePast(
   ...[session, { by, note = "", phase: meant }, verifiers]: Parameters<Operation["phased"]>
 ): Promise<Done> {
   const { head, structure } = await session.state();
-  const result = await session[operation](meant ?? head.phase, { by, reason: note });
+  const result = await session[operation](meant ?? head.phase, { by, note });
   const { phase, nextPhase, skipped: also = [] } = result;
   const next = nextPhase === null ? "the workflow is complete" : `phase ${nextPhase.number} is next`;
   const skipped = also.length === 0 ? undefined : also.map((one) => one.phase);
@@ -390,13 +383,13 @@ export const cleanupCommand = command({
     json: jsonOption(),
   },
   help: CLEANUP_HELP,
-  async run({ state, olderThan, status, preview: only, by: operator, note: reason, json, ...trust }, terminal) {
+  async run({ state, olderThan, status, preview: only, by, note, json, ...trust }, terminal) {
     const kept: string[] = [];
     const preview = only === true;
     const removed = await using((await openAll(state, await readTrust(trust))).engine, async (engine) => {
       engine.on("security", ({ message }) => void kept.push(message));
       engine.on("internalError", ({ error }) => void kept.push(error instanceof Error ? error.message : String(error)));
-      return (await engine.cleanup({ olderThan, preview, operator, status, reason })).removed;
+      return (await engine.cleanup({ olderThan, preview, by, status, note })).removed;
     });
     if (json) printJson(terminal, { preview, count: removed.length, removed, kept });
     else {
@@ -416,7 +409,7 @@ const CLEANUP_ENDS_MS = 5000;
 export function cleanUpRegularly(engine: Engine, log: Logger): () => Promise<void> {
   const cleanUp = async () => {
     try {
-      const { removed } = await engine.cleanup({ operator: "phasegate serve" });
+      const { removed } = await engine.cleanup({ by: "phasegate serve" });
       log.info({ removed: removed.length }, "cleanup");
     } catch (err) {
       log.error({ err }, "cleanup");

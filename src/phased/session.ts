@@ -18,6 +18,7 @@ import type {
 import type { ArtifactView, CommitsRequest, HistoryRequest } from "./artifacts.js";
 import type {
   AssignRequest,
+  Attributed,
   DeleteResult,
   Keyed,
   MoveRequest,
@@ -32,7 +33,6 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased, RefusedStep, SessionOperations } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { Followed } from "./verify/verify.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
@@ -213,7 +213,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
    */
-  pause(request: Keyed & OperatorNote = {}): Promise<PauseResult> {
+  pause(request: Attributed = {}): Promise<PauseResult> {
     return this.#run("pause", request);
   }
 
@@ -222,12 +222,12 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not paused.
    * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
    */
-  resume(request: Keyed & OperatorNote = {}): Promise<ResumeResult> {
+  resume(request: Attributed = {}): Promise<ResumeResult> {
     return this.#run("resume", request);
   }
 
   /**
-   * Resets the failed attempts of the current phase, and takes the snapshots that are missing or have failed. `by` is
+   * Resets the failed attempts of the current phase, and takes the snapshots that are missing or have failed. `as` is
    * `host` by default, and `agent` for an actor who is no operator; an agent's retries are limited.
    * @throws {PhasegateError} `NOT_ALLOWED` when an actor who is no operator speaks for the host.
    * @throws {PhasegateError} `INVALID_TRANSITION` when no attempt has failed and no snapshot is missing, or the
@@ -239,7 +239,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    */
   retryPhase(
     phase: Phase,
-    request: Keyed & OperatorNote & { readonly resetEvidence?: boolean; readonly by?: "agent" | "host" } = {},
+    request: Attributed & { readonly resetEvidence?: boolean; readonly as?: "agent" | "host" } = {},
   ): Promise<RetryResult> {
     return this.#run("retryPhase", { ...request, phase });
   }
@@ -249,13 +249,13 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when `to` is not an earlier phase of the session.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    */
-  rollback(to: Phase, request: Keyed & { readonly by?: "agent" | "host" } = {}): Promise<RollbackResult> {
+  rollback(to: Phase, request: Keyed & { readonly as?: "agent" | "host" } = {}): Promise<RollbackResult> {
     return this.#run("rollback", { ...request, to });
   }
 
   /**
    * Passes the current phase without evidence, where its gate allows it. For the host only.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `reason` is too long.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is too long.
    * @throws {PhasegateError} `NOT_ALLOWED` when the gate does not allow it.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
@@ -267,7 +267,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
 
   /**
    * Skips the current phase, where the definition allows it. For the host only.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `reason` is too long.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is too long.
    * @throws {PhasegateError} `NOT_ALLOWED` when the definition does not allow it.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
@@ -310,10 +310,10 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   }
 
   /**
-   * Deletes the session with a tombstone that records the reason; its id is never used again.
-   * @throws {PhasegateError} `INVALID_INPUT` when the reason is too long.
+   * Deletes the session with a tombstone that records who did it and why; its id is never used again.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is too long.
    */
-  delete(request: { readonly reason?: string; readonly operator?: string } = {}): Promise<DeleteResult> {
+  delete(request: Pick<Attributed, "by" | "note"> = {}): Promise<DeleteResult> {
     return this.#run("deleteSession", request);
   }
 

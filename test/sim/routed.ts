@@ -148,7 +148,7 @@ export class RoutedProduct implements Product<RoutedEngine> {
       case "retry":
         return answerOf(await engine.session(id).retry(followed));
       case "release":
-        return answerOf(await engine.session(id).release({ operator: "ann", ...keyed }));
+        return answerOf(await engine.session(id).release({ by: "ann", ...keyed }));
       case "approve":
       case "deny": {
         const word = { by: "ann", note: "so be it", evidenceHash: this.#hashes.get(op.about) ?? "", ...keyed };

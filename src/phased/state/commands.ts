@@ -346,7 +346,7 @@ export function phaseOutOfRange(structure: WorkflowStructure, requested: number)
 
 /** Returns the error for a text that is too long for the head. */
 export function tooLong(
-  field: "note" | "checkpoint_note" | "reason" | "operator" | "by",
+  field: "note" | "checkpoint_note" | "reason" | "by",
   limit: number,
 ): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `'${field}' is longer than ${limit} characters`, {

@@ -118,7 +118,7 @@ export function passWithoutEvidence(
   if (!allows(phase)) return notAllowed(command);
   const { by, reason } = command;
   if (by.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
-  if (reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
+  if (reason.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
   return [{ type, phase: phase.number, position: head.position, by, reason }, ...ahead(head.position, context)];
 }
 

@@ -202,7 +202,7 @@ function withOperator<E extends EventOf<"paused" | "resumed" | "retried" | "plan
   event: E,
   { operator, note }: OperatorNote,
 ): readonly [E] | AnyPhasegateError {
-  if (operator !== undefined && operator.length > OPERATOR_MAX) return tooLong("operator", OPERATOR_MAX);
+  if (operator !== undefined && operator.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
   if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
   return [{ ...event, ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) }];
 }
@@ -330,8 +330,8 @@ function assign({ owner, by, note }: CommandOf<"assign">): Decided {
 }
 
 function remove({ reason, operator }: CommandOf<"delete">): Decided {
-  if (reason !== undefined && reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
-  if (operator !== undefined && operator.length > OPERATOR_MAX) return tooLong("operator", OPERATOR_MAX);
+  if (reason !== undefined && reason.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  if (operator !== undefined && operator.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
   const said = { reason, operator };
   return [{ type: "deleted", ...said }];
 }

@@ -3,7 +3,7 @@
  * blocks of JSON that are declared as data; outside of them are only this file's sentences and the workflow's own text.
  */
 import { PhasegateError } from "../../errors.js";
-import type { JsonObject, JsonValue } from "../../workflow/json.js";
+import type { JsonObject } from "../../workflow/json.js";
 import { escapeHidden } from "../../workflow/names.js";
 import { singleLine } from "../../workflow/report.js";
 import { FINISH, plainName, type RoutedDefinition } from "../../workflow/routed-definition.js";
@@ -161,17 +161,15 @@ function json(value: object | string, indent = 0): string {
   return escapeHidden(JSON.stringify(value, undefined, indent)).replaceAll("`", "\\u0060");
 }
 
-function onWire(entryOf: RoutedHistoryEntry) {
-  const { timestamp, stepName, assumedStep, report, outcomeStatus, determinedNextStep } = entryOf;
-  const entry: Record<string, JsonValue | object> = {
+function onWire({ timestamp, stepName, assumedStep, report, outcomeStatus, determinedNextStep }: RoutedHistoryEntry) {
+  return {
     timestamp,
     step_name: stepName,
-    ...(assumedStep === undefined ? {} : { assumed_step_name: assumedStep }),
+    assumed_step_name: assumedStep,
     user_report: report ?? null,
     outcome_status: outcomeStatus,
     determined_next_step: determinedNextStep ?? null,
   };
-  return entry;
 }
 
 function taskText(request: DecisionRequest): string {

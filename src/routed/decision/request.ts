@@ -164,14 +164,14 @@ const answerSchema = z.object({
 export function readDecision(value: unknown): ReadAnswer {
   const parsed = answerSchema.safeParse(value, ENGLISH);
   if (!parsed.success) return { ok: false, problem: problemOf(parsed.error) };
-  const { next_step_name, updated_context, status_suggestion, reasoning } = parsed.data;
+  const { next_step_name: nextStep, updated_context, status_suggestion, reasoning } = parsed.data;
   return {
     ok: true,
     answer: {
-      nextStep: next_step_name,
+      nextStep,
       contextUpdates: asObject(updated_context ?? []),
-      ...(status_suggestion ? { statusSuggestion: status_suggestion } : {}),
-      ...(reasoning ? { reasoning } : {}),
+      statusSuggestion: status_suggestion || undefined,
+      reasoning: reasoning || undefined,
     },
   };
 }

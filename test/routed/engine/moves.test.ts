@@ -18,9 +18,9 @@ describe("a reason or a note", () => {
     const { engine, id, storage } = await started("Sow");
     const reason = given as string;
     const calls = [
-      () => engine.session(id).suspend({ reason }),
-      () => engine.session(id).cancel({ reason }),
-      () => engine.session(id).delete({ reason }),
+      () => engine.session(id).suspend({ note: reason }),
+      () => engine.session(id).cancel({ note: reason }),
+      () => engine.session(id).delete({ note: reason }),
       () => engine.session(id).approve({ by: "ann", note: reason, evidenceHash: "h" }),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "INVALID_INPUT" });
@@ -29,7 +29,7 @@ describe("a reason or a note", () => {
 
   it("may be empty", async () => {
     const { engine, id } = await started("Sow");
-    expect(await engine.session(id).suspend({ reason: "" })).toMatchObject({ status: "paused" });
+    expect(await engine.session(id).suspend({ note: "" })).toMatchObject({ status: "paused" });
   });
 });
 
@@ -99,7 +99,7 @@ describe("start", () => {
 describe("an instance", () => {
   it("that is suspended refuses reports until it is resumed", async () => {
     const { engine, id, decider } = await started("Sow");
-    expect(await engine.session(id).suspend({ reason: "rain" })).toMatchObject({ status: "paused", reason: "rain" });
+    expect(await engine.session(id).suspend({ note: "rain" })).toMatchObject({ status: "paused", reason: "rain" });
     await expect(engine.session(id).advance(DONE)).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
       details: { allowed: ["resume", "cancel", "delete"] },
@@ -116,10 +116,10 @@ describe("an instance", () => {
 
   it("that is cancelled cannot continue", async () => {
     const { engine, id } = await started();
-    const cancelled = await engine.session(id).cancel({ reason: "no garden", idempotencyKey: "c" });
+    const cancelled = await engine.session(id).cancel({ note: "no garden", idempotencyKey: "c" });
     expect(cancelled).toMatchObject({ status: "failed", reason: "cancelled: no garden", allowed: ["delete"] });
     expect(cancelled.completedAt).toBeDefined();
-    expect(await engine.session(id).cancel({ reason: "no garden", idempotencyKey: "c" })).toEqual({
+    expect(await engine.session(id).cancel({ note: "no garden", idempotencyKey: "c" })).toEqual({
       ...cancelled,
       replayed: true,
     });
@@ -133,7 +133,7 @@ describe("an instance", () => {
 
   it("that is deleted is not found, and its id is never used again", async () => {
     const { engine, id } = await started();
-    await engine.session(id).delete({ reason: "done with" });
+    await engine.session(id).delete({ note: "done with" });
     await expect(engine.session(id).state()).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
     await expect(engine.session(id).delete()).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
     await expect(engine.session("no-such-one").advance(DONE)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { GATED } from "../../support/gated-garden.js";
 import { DONE, routed, Script } from "./garden.js";
 
-const ANN = { operator: "ann", note: "the model is back" } as const;
+const ANN = { by: "ann", note: "the model is back" } as const;
 const EMPTY = { report: { status: "success" } } as const;
 
 describe("release", () => {
@@ -11,7 +11,7 @@ describe("release", () => {
     const decider = new Script("Sow");
     const { engine } = routed(decider);
     const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
-    await engine.session(id).suspend({ reason: "rain", operator: "ann" });
+    await engine.session(id).suspend({ note: "rain", by: "ann" });
     expect(await engine.session(id).release({ from: "paused", ...ANN })).toMatchObject({
       status: "active",
       currentStep: "Dig",
@@ -30,12 +30,12 @@ describe("release", () => {
     await expect(engine.session(id).advance(DONE)).rejects.toMatchObject({ code: "DECIDER_FAILED" });
     const told: unknown[] = [];
     engine.on("retried", ({ sessionId }) => told.push(sessionId));
-    expect(await engine.session(id).release({ operator: "ann", idempotencyKey: "k" })).toMatchObject({
+    expect(await engine.session(id).release({ by: "ann", idempotencyKey: "k" })).toMatchObject({
       status: "active",
       pending: { operation: "advance" },
     });
     expect(told).toEqual([id]);
-    expect(await engine.session(id).release({ operator: "ann", idempotencyKey: "k" })).toMatchObject({
+    expect(await engine.session(id).release({ by: "ann", idempotencyKey: "k" })).toMatchObject({
       replayed: true,
     });
     expect((await engine.session(id).advance(DONE)).nextStep.name).toBe("Water");
@@ -63,10 +63,10 @@ describe("release", () => {
     for (const from of ["failed", "paused"] as const) {
       await expect(engine.session(id).release({ from, ...ANN })).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     }
-    await expect(engine.session(id).release({ operator: " " })).rejects.toMatchObject({
-      details: { field: "operator" },
+    await expect(engine.session(id).release({ by: " " })).rejects.toMatchObject({
+      details: { field: "by" },
     });
-    const long = { operator: "x".repeat(201) };
+    const long = { by: "x".repeat(201) };
     await expect(engine.session(id).suspend(long)).rejects.toMatchObject({ code: "INVALID_INPUT" });
     await engine.session(id).suspend();
     await expect(engine.session(id).release({ from: "failed", ...ANN })).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe("release", () => {
       bodies.push(commit.body);
       return append(commit);
     };
-    await engine.session(id).delete({ operator: "ann", reason: "a test" });
+    await engine.session(id).delete({ by: "ann", note: "a test" });
     expect(bodies[0]).toContain('"events":[{"type":"deleted","reason":"a test","operator":"ann"}]');
   });
 });

@@ -169,7 +169,7 @@ async function play(acts: readonly Act[]): Promise<void> {
       context: model.context,
       pending: model.pending,
     });
-    expect("completedAt" in seen).toBe(model.status === "completed" || model.status === "failed");
+    expect(seen.completedAt !== undefined).toBe(model.status === "completed" || model.status === "failed");
   }
   expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
   const entries = await engine.session(sessionId).history();
