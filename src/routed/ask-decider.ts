@@ -10,7 +10,7 @@ import type { StepDecider } from "../ports/step-decider.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import { FINISH, matchName, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
-import type { Deadline, DeciderWait } from "./decider-wait.js";
+import type { Deadline, DeciderWait } from "./asking.js";
 import {
   type DeciderAnswer,
   type DecisionRequest,

@@ -16,8 +16,7 @@ import { singleLine } from "../workflow/report.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
 import type { FieldGate } from "../workflow/structure.js";
 import { askDecider, type Decided } from "./ask-decider.js";
-import type { Waiting } from "./asking.js";
-import type { DeciderWait } from "./decider-wait.js";
+import type { DeciderWait, Waiting } from "./asking.js";
 import type { DecisionRequest, RoutedHistoryEntry, StepReport } from "./decision/request.js";
 import { type RoutedContext, recentEntries } from "./options.js";
 import {
@@ -59,7 +58,7 @@ export async function decidePending(
  * Returns the commit with the decision on the report at a version; if a resume has replaced that report, on the
  * replacement. Returns the newest commit if nothing is decided yet.
  */
-export async function answerAfter(
+async function answerAfter(
   { kernel }: RoutedContext,
   sessionId: RoutedCommit["sessionId"],
   version: number,

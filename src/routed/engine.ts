@@ -1,7 +1,7 @@
 /**
  * The engine of routed workflows. The entry file of this folder; what is decided where:
- * - state/: pure: what a state allows and when failures end an instance (transition.ts), what follows from an event
- *   (apply-event.ts), the format of the log (machine.ts)
+ * - state/: pure: what a state allows, what follows from a command and when failures end an instance (transition.ts), the
+ *   format of the log (events.ts)
  * - options.ts: options with their defaults, and what the operations share; types.ts: requests and results
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
  * - decide.ts: a report must pass its step's gate; then the decider is asked once, and which of its failures are recorded

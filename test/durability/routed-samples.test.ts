@@ -41,8 +41,8 @@ async function expectReadable(storage: StorageAdapter, options: Partial<RoutedEn
     }
     expect((await engine.session(sessionId).state()).sessionId).toBe(sessionId);
   }
-  const usual = ["CANCELLED", "RESUMING", "RETRIED", "STARTED", "paused", "failure", "success"];
-  expect([...seen].sort()).toEqual([...usual, "decided COMPLETED", "decided RUNNING", "decided SUSPENDED"].sort());
+  const usual = ["CANCELLED", "RESUMING", "RETRIED", "STARTED", "SUSPENDED", "failure", "success"];
+  expect([...seen].sort()).toEqual([...usual, "decided active", "decided completed", "decided paused"].sort());
   return items;
 }
 
