@@ -99,8 +99,9 @@ export class RoutedSession {
    * Suspends an instance until `resume`.
    * @throws {PhasegateError} `INVALID_TRANSITION` when it is not running.
    */
-  suspend({ by, note, idempotencyKey }: Attributed = {}): Promise<RoutedView> {
+  suspend(request: Attributed = {}): Promise<RoutedView> {
     return this.#operations.run("suspend", async (context) => {
+      const { by, note, idempotencyKey } = request;
       requireSaid({ by, note });
       return move(context, this.id, { type: "suspend", reason: note, operator: by }, idempotencyKey);
     });
@@ -110,8 +111,9 @@ export class RoutedSession {
    * Ends an instance permanently: `FAILED`, without a retry.
    * @throws {PhasegateError} `INVALID_TRANSITION` when it is neither running nor suspended.
    */
-  cancel({ note, idempotencyKey }: Omit<Attributed, "by"> = {}): Promise<RoutedView> {
+  cancel(request: Omit<Attributed, "by"> = {}): Promise<RoutedView> {
     return this.#operations.run("cancel", async (context) => {
+      const { note, idempotencyKey } = request;
       requireSaid({ note });
       return move(context, this.id, { type: "cancel", reason: note }, idempotencyKey);
     });
@@ -159,8 +161,9 @@ export class RoutedSession {
    * Hands an instance over to another owner, which is recorded. For the host only.
    * @throws {PhasegateError} `INVALID_INPUT` when a name is empty, too long, or has hidden characters.
    */
-  assign(owner: Owner, { by, note, idempotencyKey }: AssignRequest): Promise<RoutedView> {
+  assign(owner: Owner, request: AssignRequest): Promise<RoutedView> {
     return this.#operations.run("assign", async (context) => {
+      const { by, note, idempotencyKey } = request;
       requireName(by);
       requireNote(note);
       return move(context, this.id, { type: "assign", owner: checkOwner(owner), by, note }, idempotencyKey);

@@ -21,7 +21,7 @@ export async function routedReports(storage: StorageAdapter): Promise<SessionId>
 export const ROUTED_INSTANCE = {
   workflow_name: "GARDEN",
   current_step_name: "Water",
-  status: "completed",
+  status: "COMPLETED",
   context: '{"bed":"north","depth":30}',
 };
 
