@@ -14,6 +14,7 @@
  */
 import { isPhasegateError } from "phasegate";
 import type { RoutedEngine } from "phasegate/routed";
+import { STATUS_WORDS } from "../../src/routed/decision/request.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 import type { Life } from "./host.js";
 import { digestOf, watchedBy } from "./phased-check.js";
@@ -182,7 +183,7 @@ function refuses(state: RoutedState, op: RoutedOp, code: string): boolean {
   if (code === "APPROVAL_REFUSED" && op.type !== "approve" && op.type !== "deny") return false;
   if (code !== "APPROVAL_REFUSED" && code !== "INVALID_TRANSITION") return false;
   // What is over is shown, not refused.
-  if ("n" in op) return op.type === "advance" && state.status === "paused";
+  if ("n" in op) return op.type === "advance" && state.status === "SUSPENDED";
   return next(state, op, { version: 0, passes: true }) === undefined;
 }
 
@@ -217,7 +218,7 @@ function judgeUnwritten(
   if (version < from) return ["an old state was shown"];
   const { status, pending } = state;
   const isOver =
-    status === "completed" || (status === "failed" && (pending === undefined || pending.n !== op.n || pending.waits));
+    status === "COMPLETED" || (status === "FAILED" && (pending === undefined || pending.n !== op.n || pending.waits));
   // The same report waits for a person, or the client has come back before the first step.
   const isAsked = pending?.waits === true && pending.n === op.n;
   const isBeginning = op.type === "resume" && during.some(({ step }) => step === undefined);
@@ -230,8 +231,9 @@ function isAnswerTo(report: number, version: number, states: Replayed["states"])
 }
 
 function isShown(state: RoutedState, { status, step, waits }: Answer): boolean {
-  const isWaiting = state.status === "active" && state.pending?.waits === true;
-  return state.status === status && state.step === step && isWaiting === waits;
+  const isWaiting = state.status === "RUNNING" && state.pending?.waits === true;
+  // Logs have the words of the wire.
+  return state.status === STATUS_WORDS[status] && state.step === step && isWaiting === waits;
 }
 
 /** Returns what is wrong with the list of what waits for a person. */
@@ -240,7 +242,7 @@ async function listed(engine: RoutedEngine, instances: ReadonlyMap<string, Repla
   const found = items.filter(({ waitsFor = [] }) => waitsFor.includes("approval"));
   const waiting = [...instances.values()].filter(({ states }) => {
     const last = states.at(-1);
-    return last?.status === "active" && last.pending?.waits === true;
+    return last?.status === "RUNNING" && last.pending?.waits === true;
   });
   const [shown, expected] = [found.map(({ sessionId }) => sessionId), waiting.map(({ id }) => id)].map((ids) =>
     JSON.stringify(ids.sort()),

@@ -27,7 +27,7 @@ interface Pending {
 
 /** An instance. */
 export interface RoutedState {
-  readonly status: "active" | "paused" | "completed" | "failed";
+  readonly status: "RUNNING" | "SUSPENDED" | "COMPLETED" | "FAILED";
   /** Missing before the first step is decided. */
   readonly step?: string;
   readonly pending?: Pending;
@@ -80,31 +80,31 @@ export function next(
   if (of !== undefined) return "n" in op && answersTo(state, op.n) === of ? state : undefined;
   switch (op.type) {
     case "advance":
-      if (status !== "active" || step === undefined || isOpen(state)) return undefined;
+      if (status !== "RUNNING" || step === undefined || isOpen(state)) return undefined;
       if (op.step !== undefined && op.step !== step) return undefined;
       return reported(state, op.n, { version, passes });
     case "resume": {
-      if (status !== "active" && status !== "paused") return undefined;
+      if (status !== "RUNNING" && status !== "SUSPENDED") return undefined;
       // There is nothing to report on: the question for the first step is asked again.
-      if (step === undefined) return status === "paused" ? { ...state, status: "active", attempts: 0 } : undefined;
-      const running = { ...state, status: "active" as const };
+      if (step === undefined) return status === "SUSPENDED" ? { ...state, status: "RUNNING", attempts: 0 } : undefined;
+      const running = { ...state, status: "RUNNING" as const };
       // What has passed the gate is not asked for again, and to come back with nothing is no attempt.
       if (step !== BARE && hasPassed(state, op)) return taken(running, { n: op.n, version, waits: false });
       if (op.good === undefined && step !== BARE) return running;
       return reported(running, op.n, { version, passes });
     }
     case "suspend":
-      return status === "active" ? { ...state, status: "paused" } : undefined;
+      return status === "RUNNING" ? { ...state, status: "SUSPENDED" } : undefined;
     case "retry":
-      if (status === "paused" && step === undefined) return { ...state, status: "active", attempts: 0 };
-      if (status !== "failed" || state.spent >= ROUTED_LIMITS.maxAttemptsTotal) return undefined;
-      return { ...state, status: "active", attempts: 0 };
+      if (status === "SUSPENDED" && step === undefined) return { ...state, status: "RUNNING", attempts: 0 };
+      if (status !== "FAILED" || state.spent >= ROUTED_LIMITS.maxAttemptsTotal) return undefined;
+      return { ...state, status: "RUNNING", attempts: 0 };
     case "release":
-      if (status === "paused") return { ...state, status: "active" };
-      return status === "failed" ? { ...state, status: "active", attempts: 0, spent: 0 } : undefined;
+      if (status === "SUSPENDED") return { ...state, status: "RUNNING" };
+      return status === "FAILED" ? { ...state, status: "RUNNING", attempts: 0, spent: 0 } : undefined;
     case "approve":
     case "deny":
-      if (status !== "active" || pending?.waits !== true || pending.n !== op.about) return undefined;
+      if (status !== "RUNNING" || pending?.waits !== true || pending.n !== op.about) return undefined;
       return op.type === "approve"
         ? { ...state, pending: { ...pending, waits: false } }
         : failed(withoutPending(state));
@@ -117,22 +117,22 @@ export function decidedOn(
   decision: Decision,
   version: number,
 ): RoutedState | undefined {
-  if (state === undefined || state.status !== "active" || !isOpen(state)) return undefined;
-  if (decision.type === "failed") return { ...state, status: "failed" };
+  if (state === undefined || state.status !== "RUNNING" || !isOpen(state)) return undefined;
+  if (decision.type === "failed") return { ...state, status: "FAILED" };
   const { from, next: to, status, contextUpdates } = decision;
   const { n = 0 } = state.pending ?? {};
   if (contextUpdates.about !== n) return undefined;
-  if (from !== state.step || (to === END && (status === "active" || status === "paused"))) return undefined;
-  const step = to === END && status !== "completed" ? state.step : to;
+  if (from !== state.step || (to === END && (status === "RUNNING" || status === "SUSPENDED"))) return undefined;
+  const step = to === END && status !== "COMPLETED" ? state.step : to;
   const { last } = state;
   return { status, attempts: 0, spent: 0, last, decided: { n, version }, ...(step === undefined ? {} : { step }) };
 }
 
 /** Returns the commit that answers a report which is or was decided; undefined if it may be neither. */
 function answersTo({ status, pending, decided }: RoutedState, n: number): number | undefined {
-  if (status === "completed") return undefined;
+  if (status === "COMPLETED") return undefined;
   // A client that comes back to a suspended instance sets it going.
-  if (pending?.n === n && !pending.waits && status !== "paused") return pending.version;
+  if (pending?.n === n && !pending.waits && status !== "SUSPENDED") return pending.version;
   return decided?.n === n ? decided.version : undefined;
 }
 
@@ -152,7 +152,7 @@ export function isPassed(state: RoutedState, op: RoutedReport): boolean {
 }
 
 function begun(version: number, step: string | undefined): RoutedState {
-  const none = { status: "active", attempts: 0, spent: 0, last: 0 } as const;
+  const none = { status: "RUNNING", attempts: 0, spent: 0, last: 0 } as const;
   return step === undefined ? { ...none, pending: { n: 0, version, waits: false } } : { ...none, step };
 }
 
@@ -173,7 +173,7 @@ function failed(state: RoutedState): RoutedState {
   const after = { ...state, attempts: state.attempts + 1, spent: state.spent + 1 };
   const { maxAttempts, maxAttemptsTotal } = ROUTED_LIMITS;
   const isOver = after.attempts >= maxAttempts || after.spent >= maxAttemptsTotal;
-  return isOver ? { ...after, status: "failed" } : after;
+  return isOver ? { ...after, status: "FAILED" } : after;
 }
 
 function withoutPending({ pending: _, ...rest }: RoutedState): RoutedState {

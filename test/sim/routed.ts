@@ -45,7 +45,7 @@ const workflows = routedWorkflows(
 /** The part of an answer that is the same whenever the call is repeated. */
 export interface Answer {
   readonly version: number;
-  readonly status: string;
+  readonly status: RoutedView["status"];
   readonly step: string | undefined;
   /** True if a person is awaited. */
   readonly waits: boolean;
