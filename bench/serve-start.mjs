@@ -46,8 +46,20 @@ export async function run() {
     const [bare, ours] = [of("bare", "took"), of("phasegate", "took")];
     const [bareMemory, memory] = [of("bare", "memory"), of("phasegate", "memory")];
     return [
-      row("serve on stdio until its tools are listed", time(ours * 1000), `a bare MCP server ${time(bare * 1000)}`, ratio(ours, bare), 1.5),
-      row("memory of an idle serve", size(memory), `a bare MCP server ${size(bareMemory)}`, ratio(memory, bareMemory), 1.3),
+      row(
+        "serve on stdio until its tools are listed",
+        time(ours * 1000),
+        `a bare MCP server ${time(bare * 1000)}`,
+        ratio(ours, bare),
+        1.5,
+      ),
+      row(
+        "memory of an idle serve",
+        size(memory),
+        `a bare MCP server ${size(bareMemory)}`,
+        ratio(memory, bareMemory),
+        1.3,
+      ),
     ];
   });
 }

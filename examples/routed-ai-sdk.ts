@@ -44,7 +44,7 @@ const { sessionId } = await engine.start({ workflow: "CHANGE" });
 const review = await engine.session(sessionId).advance({ report: { status: "success", message: "12 tests pass" } });
 assert.equal(review.nextStep.name, "Review");
 const end = await engine.session(sessionId).advance({ report: { status: "success", message: "approved by ann" } });
-assert.equal(end.status, "COMPLETED");
+assert.equal(end.status, "completed");
 assert.equal(provider.requests.length, 3);
 
 for (const { stepName, determinedNextStep, decision } of await engine.session(sessionId).history()) {

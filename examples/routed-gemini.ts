@@ -29,7 +29,7 @@ const engine = createRoutedEngine({ storage, workflows, decider });
 // #endregion gemini
 const { sessionId } = await engine.start({ workflow: "CHECK" });
 const { status } = await engine.session(sessionId).advance({ report: { status: "success", message: "128 passed" } });
-assert.equal(status, "COMPLETED");
+assert.equal(status, "completed");
 console.log(server.requests[0]?.path);
 await engine.close();
 await server.close();

@@ -77,7 +77,7 @@ console.log(end.get("status"));
 
 // #region delete
 const { items } = await decided.listSessions({ status: ["completed"] });
-for (const { sessionId } of items) await decided.session(sessionId).delete({ reason: "archived elsewhere" });
+for (const { sessionId } of items) await decided.session(sessionId).delete({ note: "archived elsewhere" });
 // #endregion delete
 assert.equal(items.length, 1);
 assert.equal((await decided.listSessions()).items.length, 0);

@@ -34,6 +34,6 @@ client.setRequestHandler("sampling/createMessage", () => {
 const [one, other] = InMemoryTransport.createLinkedPair();
 await Promise.all([mcp.connect(other), client.connect(one)]);
 const { content } = await client.callTool({ name: "done" });
-assert.deepEqual(content, [{ type: "text", text: "COMPLETED" }]);
+assert.deepEqual(content, [{ type: "text", text: "completed" }]);
 console.log(content);
 await client.close();

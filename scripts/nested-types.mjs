@@ -35,7 +35,9 @@ export function writeNestedTypes(entries, target) {
     if (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Private) return;
     if (ts.getJSDocTags(node).some(({ tagName }) => tagName.text === "internal")) return;
     const name = ts.isTypeReferenceNode(node) ? node.typeName : undefined;
-    const found = checker.getSymbolAtLocation(name ?? (ts.isExpressionWithTypeArguments(node) ? node.expression : node));
+    const found = checker.getSymbolAtLocation(
+      name ?? (ts.isExpressionWithTypeArguments(node) ? node.expression : node),
+    );
     if (found !== undefined) add(aliased(found));
     ts.forEachChild(node, visitSignature);
   }

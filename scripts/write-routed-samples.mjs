@@ -81,7 +81,7 @@ async function live(storage, more) {
   await whole.advance(id, report("failure", { error: ODD })).catch(() => undefined);
   await whole.retry(id);
   await whole.advance(id, report("success", { details: { depth: 0 } }));
-  await whole.suspend(id, { reason: ODD });
+  await whole.suspend(id, { note: ODD });
   await whole.resume(id, BACK);
   await whole.advance(id, report("success", { details: { depth: 2 } }));
   await whole.resume(id, { ...BACK, ...report("resuming", { details: { depth: 3 } }) });

@@ -115,7 +115,7 @@ async function live(engine) {
   await submit(odd, 1, { summary: ODD, nested: { list: [1, ODD, null, true] } });
   await engine.session(odd).pause({ note: ODD });
   await engine.session(odd).resume();
-  await engine.session(odd).skipPhase(2, { by: "host", reason: "known" });
+  await engine.session(odd).skipPhase(2, { by: "host", note: "known" });
   await engine.session(odd).rollback(1);
   await submit(odd, 1, { summary: "again" });
   const large = await start("plain", "large.md");

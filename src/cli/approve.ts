@@ -311,7 +311,7 @@ function stepOutcome({ decision, by }: Decision, question: Asked["question"], { 
   if (decision === "approve") {
     return `Approved by ${printable(by)}: the gate of ${step} has passed, the next call decides on the next step.`;
   }
-  const failed = status === "FAILED" ? ", and the instance has failed" : "";
+  const failed = status === "failed" ? ", and the instance has failed" : "";
   return `Denied by ${printable(by)}: ${step} needs to be fixed${failed}.`;
 }
 

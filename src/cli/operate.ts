@@ -10,6 +10,7 @@ import { FileContent } from "../content/files.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import { type EngineOptions, LIVING } from "../phased/options.js";
+import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { unrecorded } from "./approve.js";
 import {
@@ -88,16 +89,16 @@ server asks the decider with the next call.`,
       reset: flag("--reset", "forget the last evidence instead of merging the next over it"),
       project: serversProject(),
     }),
-    phased: async (session, { by: operator, note, phase, reset }) => {
+    phased: async (session, { by, note, phase, reset }) => {
       const { head } = await session.state();
-      const request = { resetEvidence: reset === true, operator, note };
+      const request = { resetEvidence: reset === true, by, note };
       const { phase: view } = await session.retryPhase(phase ?? head.phase, request);
       const text = `phase ${view.currentPhase} may be tried again`;
       return { json: { status: view.status, phase: view.currentPhase }, text };
     },
     routed: async (session, options) => {
       const option = options.phase === undefined ? options.reset && "--reset" : "--phase";
-      if (option === undefined) return release(session, "FAILED", options);
+      if (option === undefined) return release(session, "failed", options);
       const hint = "Leave it out: an instance is tried again at its step, and nothing is merged.";
       throw usage(`${option} is for phased sessions: ${session.id} is an instance`, hint);
     },
@@ -108,25 +109,25 @@ server asks the decider with the next call.`,
 A routed instance runs again at its step; its server asks the decider with the next call.`,
     note: { text: "why; the history shows it" },
     options: () => ({ project: serversProject() }),
-    phased: async (session, { by: operator, note }) => {
-      const { phase: view, pausedSeconds } = await session.resume({ operator, note });
+    phased: async (session, { by, note }) => {
+      const { phase: view, pausedSeconds } = await session.resume({ by, note });
       const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
       return { json: { status: view.status, phase: view.currentPhase, pausedSeconds }, text };
     },
-    routed: (session, options) => release(session, "SUSPENDED", options),
+    routed: (session, options) => release(session, "paused", options),
   },
   suspend: {
     summary: "pause sessions until they are resumed",
     help: `
 A phased session is paused, a routed instance suspended: the same for different kinds of workflows.`,
     note: { text: "why, or what whoever resumes should know" },
-    phased: async (session, { by: operator, note }) => {
-      const { phase } = await session.pause({ operator, note });
+    phased: async (session, { by, note }) => {
+      const { phase } = await session.pause({ by, note });
       return { json: { status: "paused", phase }, text: `paused in phase ${phase}` };
     },
-    routed: async (session, { by: operator, note: reason }) => {
-      const { status, currentStep: step } = await session.suspend({ operator, reason });
-      return { json: { status, step }, text: `suspended at ${printable(step ?? "the start")}` };
+    routed: async (session, { by, note }) => {
+      const { status, currentStep: step } = await session.suspend({ by, note });
+      return { json: { status: STATUS_WORDS[status], step }, text: `suspended at ${printable(step ?? "the start")}` };
     },
   },
   skip: {
@@ -155,9 +156,9 @@ An agent may not adopt a plan that asks for less than the one that its session b
       workflows: workflowsOption("the server's folders of phased workflows"),
       preview: flag("--preview", "only show what would change"),
     }),
-    phased: async (session, { by: operator, note, preview: only }) => {
+    phased: async (session, { by, note, preview: only }) => {
       const preview = only === true;
-      const { changed, changes, status, currentPhase } = await session.syncPlan({ preview, operator, note });
+      const { changed, changes, status, currentPhase } = await session.syncPlan({ preview, by, note });
       const { count, counts, takenAway } = changes;
       const less = takenAway.length === 0 ? "" : `, ${takenAway.length} of them ask for less`;
       const found = changed ? `${counted(count, "change")} of the plan${less}` : "the plan asks for the same";
@@ -194,21 +195,14 @@ async function assign(session: PhasedSession | Instance, { to = "", team, by, no
   return { json: { owner: to, team }, text: `belongs to ${printable(to)} now` };
 }
 
-async function remove(
-  session: PhasedSession | Instance,
-  { by: operator, note: reason }: OperateOptions,
-): Promise<Done> {
-  await session.delete({ operator, reason });
+async function remove(session: PhasedSession | Instance, { by, note }: OperateOptions): Promise<Done> {
+  await session.delete({ by, note });
   return { json: { status: "deleted" }, text: "deleted" };
 }
 
-async function release(
-  session: Instance,
-  from: "FAILED" | "SUSPENDED",
-  { by: operator, note }: OperateOptions,
-): Promise<Done> {
-  const { status, currentStep: step } = await session.release({ from, operator, note });
-  return { json: { status, step }, text: `runs again at ${printable(step ?? "the start")}` };
+async function release(session: Instance, from: "failed" | "paused", { by, note }: OperateOptions): Promise<Done> {
+  const { status, currentStep: step } = await session.release({ from, by, note });
+  return { json: { status: STATUS_WORDS[status], step }, text: `runs again at ${printable(step ?? "the start")}` };
 }
 
 async function movePast(
@@ -217,7 +211,7 @@ async function movePast(
   ...[session, { by, note = "", phase: meant }, verifiers]: Parameters<Operation["phased"]>
 ): Promise<Done> {
   const { head, structure } = await session.state();
-  const result = await session[operation](meant ?? head.phase, { by, reason: note });
+  const result = await session[operation](meant ?? head.phase, { by, note });
   const { phase, nextPhase, skipped: also = [] } = result;
   const next = nextPhase === null ? "the workflow is complete" : `phase ${nextPhase.number} is next`;
   const skipped = also.length === 0 ? undefined : also.map((one) => one.phase);
@@ -359,10 +353,11 @@ function remedyOf(error: AnyPhasegateError, { approvers, approver }: TrustOption
   if (!isPhasegateError(error, "INVALID_TRANSITION")) return error.remedy;
   const { status, allowed } = error.details;
   // An agent may ask for a running instance by resume; the command has nothing to do there.
-  const operations = allowed.filter((operation) => status !== "RUNNING" || operation !== "resume");
+  const operations = allowed.filter((operation) => status !== "active" || operation !== "resume");
   const commands = [...new Set(operations.flatMap((operation) => COMMANDS.get(operation) ?? []))];
-  if (status === "completed" || status === "COMPLETED" || commands.length === 0) return error.remedy;
-  const more = status === "active" || status === "failed" ? "; skip and override, if the workflow allows them" : "";
+  if (status === "completed" || commands.length === 0) return error.remedy;
+  const hasPhase = allowed.includes("completePhase") || allowed.includes("retryPhase");
+  const more = hasPhase ? "; skip and override, if the workflow allows them" : "";
   return `Possible now: ${commands.map((name) => `phasegate ${name}`).join(", ")}${more}.`;
 }
 
@@ -388,13 +383,13 @@ export const cleanupCommand = command({
     json: jsonOption(),
   },
   help: CLEANUP_HELP,
-  async run({ state, olderThan, status, preview: only, by: operator, note: reason, json, ...trust }, terminal) {
+  async run({ state, olderThan, status, preview: only, by, note, json, ...trust }, terminal) {
     const kept: string[] = [];
     const preview = only === true;
     const removed = await using((await openAll(state, await readTrust(trust))).engine, async (engine) => {
       engine.on("security", ({ message }) => void kept.push(message));
       engine.on("internalError", ({ error }) => void kept.push(error instanceof Error ? error.message : String(error)));
-      return (await engine.cleanup({ olderThan, preview, operator, status, reason })).removed;
+      return (await engine.cleanup({ olderThan, preview, by, status, note })).removed;
     });
     if (json) printJson(terminal, { preview, count: removed.length, removed, kept });
     else {
@@ -414,7 +409,7 @@ const CLEANUP_ENDS_MS = 5000;
 export function cleanUpRegularly(engine: Engine, log: Logger): () => Promise<void> {
   const cleanUp = async () => {
     try {
-      const { removed } = await engine.cleanup({ operator: "phasegate serve" });
+      const { removed } = await engine.cleanup({ by: "phasegate serve" });
       log.info({ removed: removed.length }, "cleanup");
     } catch (err) {
       log.error({ err }, "cleanup");

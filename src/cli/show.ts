@@ -13,7 +13,7 @@ import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { PhaseLine } from "../read/model.js";
 import { phaseState } from "../read/session.js";
 import type { RecordedReader } from "../read/sources.js";
-import type { RoutedStatus } from "../routed/decision/request.js";
+import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { UnapprovedStep } from "../routed/types.js";
@@ -91,14 +91,10 @@ const STATUS_STYLES = {
   completed: "green",
   failed: "red",
   deleted: "gray",
-  RUNNING: "cyan",
-  SUSPENDED: "yellow",
-  COMPLETED: "green",
-  FAILED: "red",
-} as const satisfies Record<SessionStatus | RoutedStatus, string>;
+} as const satisfies Record<SessionStatus, string>;
 
 /** Returns a status, or a text that contains it, in the status's colour. */
-export function styledStatus(stream: Writable, status: SessionStatus | RoutedStatus, text: string = status): string {
+export function styledStatus(stream: Writable, status: SessionStatus, text: string = status): string {
   return styled(stream, STATUS_STYLES[status], text);
 }
 
@@ -258,8 +254,14 @@ async function routedReport(engine: RoutedEngine, sessionId: string, { stream, f
   const [view, history] = await Promise.all([session.state(), session.history()]);
   const { sessionId: id, awaiting, allowed: _, ...rest } = view;
   const { workflow, revision, status, currentStep, createdAt, updatedAt, reason, pending, unapproved } = view;
-  const at = status === "COMPLETED" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
-  const json = { sessionId: id, kind: "routed", ...rest, awaiting: awaitingJson(awaiting), history };
+  const at = status === "completed" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
+  const json = {
+    ...{ sessionId, kind: "routed" },
+    ...rest,
+    status: STATUS_WORDS[status],
+    awaiting: awaitingJson(awaiting),
+    history: history.map(entryJson),
+  };
   const fields: Field[] = [
     ["workflow", `${printable(workflow)} (routed, revision ${printable(revision)})`],
     ["status", styledStatus(stream, status) + at],
@@ -272,6 +274,12 @@ async function routedReport(engine: RoutedEngine, sessionId: string, { stream, f
   ];
   const lines = history.flatMap((entry) => stepLines(entry, stream, full));
   return { json, fields, lines, isUnapproved: unapproved !== undefined };
+}
+
+function entryJson({ decision, ...entry }: RoutedEntry) {
+  return decision === undefined
+    ? entry
+    : { ...entry, decision: { ...decision, status: STATUS_WORDS[decision.status] } };
 }
 
 function unapprovedText({ step, by, distrust }: UnapprovedStep): string {

@@ -18,26 +18,26 @@ interface Said {
 type Actions<S> = Partial<Record<HostAction, (session: S, said: Said) => Promise<string>>>;
 
 const ROUTED: Actions<RoutedSession> = {
-  pause: async (session, { by, note }) => (await session.suspend({ operator: by, reason: note })).status,
-  resume: async (session, { by, note }) => (await session.release({ from: "SUSPENDED", operator: by, note })).status,
-  retry: async (session, { by, note }) => (await session.release({ from: "FAILED", operator: by, note })).status,
+  pause: async (session, { by, note }) => (await session.suspend({ by, note })).status,
+  resume: async (session, { by, note }) => (await session.release({ from: "paused", by, note })).status,
+  retry: async (session, { by, note }) => (await session.release({ from: "failed", by, note })).status,
   delete: remove,
 };
 
 const PHASED: Actions<Session> = {
   pause: async (session, { by, note }) => {
-    await session.pause({ operator: by, note });
+    await session.pause({ by, note });
     return "paused";
   },
-  resume: async (session, { by, note }) => (await session.resume({ operator: by, note })).phase.status,
-  retry: async (session, { by, note, phase }) => (await session.retryPhase(phase, { operator: by, note })).phase.status,
-  skip: async (session, { by, note, phase }) => movedTo(await session.skipPhase(phase, { by, reason: note })),
-  override: async (session, { by, note, phase }) => movedTo(await session.overrideGate(phase, { by, reason: note })),
+  resume: async (session, { by, note }) => (await session.resume({ by, note })).phase.status,
+  retry: async (session, { by, note, phase }) => (await session.retryPhase(phase, { by, note })).phase.status,
+  skip: async (session, { by, note, phase }) => movedTo(await session.skipPhase(phase, { by, note })),
+  override: async (session, { by, note, phase }) => movedTo(await session.overrideGate(phase, { by, note })),
   delete: remove,
 };
 
 async function remove(session: Session | RoutedSession, { by, note }: Said): Promise<string> {
-  await session.delete({ operator: by, reason: note });
+  await session.delete({ by, note });
   return "deleted";
 }
 

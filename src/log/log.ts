@@ -334,7 +334,8 @@ export class Kernel<Command, Event, Head> {
     const keys = request === undefined ? (newest?.keys ?? []) : addKey(newest?.keys ?? [], request, version);
     const { schema } = machine;
     const named = keys.length === 0 ? undefined : keys;
-    const body = JSON.stringify({ sessionId, version, at, schema, keys: named, events, head } satisfies WrittenBody);
+    const stored = machine.store?.(events, head) ?? { events, head };
+    const body = JSON.stringify({ sessionId, version, at, schema, keys: named, ...stored } satisfies WrittenBody);
     const previousHash = newest?.hash ?? "";
     const hash = commitHash(previousHash, body, hashKey);
     const before = newest?.summary;

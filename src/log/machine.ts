@@ -64,6 +64,8 @@ export interface Machine<Command, Event, Head> {
   decide(head: Head | undefined, command: Command, context: DecisionContext): Decision<Event, Head>;
   /** Reads events and head of this format from a stored body; throws if they are invalid. */
   parse(events: unknown, head: unknown): { readonly events: readonly Event[]; readonly head: Head };
+  /** Returns events and head as they are stored, where that differs: what `parse` reads. */
+  store?(events: readonly Event[], head: Head): StoredState;
   /** Returns the machine's part of the summary. */
   summarize(head: Head): HeadSummary;
   /** Returns the digests of the payloads that an event refers to. */

@@ -10,7 +10,7 @@ import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules, requireVerifiers } from "./start-checks.js";
-import { type Actor, type Keyed, landing, type OperatorNote } from "./state/commands.js";
+import { type Actor, type Keyed, landing } from "./state/commands.js";
 import { isOneOf, type PhasedSession, requireEvent } from "./state/machine.js";
 import type { TaskPairs } from "./state/task-notes.js";
 import { type PhaseView, type StateView, viewPhase, viewState } from "./views.js";
@@ -69,12 +69,18 @@ export interface RollbackResult extends ChangedPhase {
   readonly skipped?: readonly SkippedPhase[];
 }
 
-/** Passes or skips a phase on behalf of the host; name and reason are recorded. */
-export interface MoveRequest extends Keyed {
-  /** The name of the person or program that decided it, at most 200 characters. */
+/** Who asks for something on behalf of the host, and why: recorded in the log, and shown by `history`. */
+export interface Attributed extends Keyed {
+  /** The name of the person or program; at most 200 characters. */
+  readonly by?: string;
+  /** Why; at most 2,000 characters. */
+  readonly note?: string;
+}
+
+/** Passes or skips a phase on behalf of the host; name and note are recorded. */
+export interface MoveRequest extends Attributed {
   readonly by: string;
-  /** Why, in at most 2,000 characters. */
-  readonly reason: string;
+  readonly note: string;
 }
 
 /** A session that the host has moved past a phase. */
@@ -90,11 +96,8 @@ export interface MoveResult {
 }
 
 /** Hands a session over to another owner. */
-export interface AssignRequest extends Keyed {
-  /** The name of the person or program that decided it, at most 200 characters. */
+export interface AssignRequest extends Attributed {
   readonly by: string;
-  /** Why; at most 2,000 characters. */
-  readonly note?: string;
 }
 
 /** A deleted session. */
@@ -106,9 +109,8 @@ export interface DeleteResult {
 export async function pause(
   context: EngineContext,
   id: SessionId,
-  request: Keyed & OperatorNote,
+  { by: operator, note, idempotencyKey }: Attributed,
 ): Promise<PauseResult> {
-  const { operator, note, idempotencyKey } = request;
   const command = { type: "pause", operator, note } as const;
   const { sessionId, at, head, replayed } = await executeCommand(context, id, command, idempotencyKey);
   return { sessionId, replayed, phase: head.phase, pausedAt: at, note };
@@ -117,11 +119,10 @@ export async function pause(
 export async function resume(
   context: EngineContext,
   id: SessionId,
-  request: Keyed & OperatorNote,
+  { by: operator, note: said, idempotencyKey }: Attributed,
 ): Promise<ResumeResult> {
-  const { operator, note, idempotencyKey } = request;
   const { head } = await checkReadable(context, id);
-  const outcome = await executeCommand(context, id, { type: "resume", operator, note }, idempotencyKey);
+  const outcome = await executeCommand(context, id, { type: "resume", operator, note: said }, idempotencyKey);
   const { pausedSeconds } = requireEvent(outcome, "resumed");
   const pause: Pick<ResumeResult, "note" | "beforeDecision"> = head.status === "paused" ? head : {};
   return {
@@ -135,11 +136,11 @@ export async function resume(
 export async function retryPhase(
   context: EngineContext,
   id: SessionId,
-  request: Keyed & OperatorNote & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
+  request: Attributed & { readonly phase: number; readonly resetEvidence?: boolean; readonly as?: Actor },
 ): Promise<RetryResult> {
-  const { phase, resetEvidence = false, operator, note, idempotencyKey } = request;
+  const { phase, resetEvidence = false, by: operator, note, idempotencyKey } = request;
   const { summary } = await checkReadable(context, id);
-  const by = speakerOf(context.caller, "retryPhase", summary, request.by);
+  const by = speakerOf(context.caller, "retryPhase", summary, request.as);
   const command = { type: "retryPhase", phase, resetEvidence, by, operator, note } as const;
   const outcome = await executeCommand(context, id, command, idempotencyKey);
   const previousProblems = await lastProblems(context, outcome);
@@ -149,9 +150,9 @@ export async function retryPhase(
 export async function rollback(
   context: EngineContext,
   id: SessionId,
-  request: Keyed & { readonly to: number; readonly by?: Actor },
+  request: Keyed & { readonly to: number; readonly as?: Actor },
 ): Promise<RollbackResult> {
-  const { to, by: given, idempotencyKey } = request;
+  const { to, as: given, idempotencyKey } = request;
   const { summary } = await checkReadable(context, id, to);
   const by = speakerOf(context.caller, "rollback", summary, given);
   const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
@@ -166,7 +167,7 @@ export async function movePast(
   type: "overrideGate" | "skipPhase",
   request: MoveRequest & { readonly phase: number },
 ): Promise<MoveResult> {
-  const { phase, by, reason, idempotencyKey } = request;
+  const { phase, by, note: reason, idempotencyKey } = request;
   const outcome = await executeCommand(context, id, { type, phase, by, reason }, idempotencyKey);
   const entered = outcome.events.find(isOneOf("phase_entered"));
   const structure = await context.pinned.structure(outcome);
@@ -208,9 +209,8 @@ export async function migrate(
 export async function deleteSession(
   context: EngineContext,
   sessionId: SessionId,
-  request: { readonly reason?: string; readonly operator?: string },
+  { by: operator, note: reason }: Pick<Attributed, "by" | "note">,
 ): Promise<DeleteResult> {
-  const { reason, operator } = request;
   const tombstone = () => executeCommand(context, sessionId, { type: "delete", reason, operator });
   await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "deleteSession"));
   return { sessionId };

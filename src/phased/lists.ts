@@ -58,9 +58,9 @@ export interface CleanupRequest {
   /** Only sessions in one of these states. Default: those in the engine's `retention`, or all if it has none. */
   readonly status?: readonly Exclude<SessionStatus, "deleted">[];
   /** The name of the person or program that asks for it: recorded with each deletion. None if missing. */
-  readonly operator?: string;
+  readonly by?: string;
   /** Why: recorded with each deletion. Default: `stale`. */
-  readonly reason?: string;
+  readonly note?: string;
   /** Only tells which sessions would be deleted. Default: false. */
   readonly preview?: boolean;
 }
@@ -74,8 +74,8 @@ export interface CleanupResult {
 const cleanupChecks: OptionChecks<CleanupRequest> = {
   olderThan: anything,
   status: optionally(texts),
-  operator: optionally(text),
-  reason: optionally(text),
+  by: optionally(text),
+  note: optionally(text),
   preview: optionally(flag),
 };
 
@@ -88,7 +88,7 @@ export async function cleanup(context: EngineContext, request: CleanupRequest): 
   checkRetention(context.options.retention ?? {});
   const ages = agesFor(request, context.options.retention);
   const removed: SessionId[] = [];
-  const { operator, reason = "stale", preview = false } = request;
+  const { by: operator, note: reason = "stale", preview = false } = request;
   const command = { type: "delete", reason, operator } as const;
   // Interrupted deletions are finished whatever their age.
   for await (const sessionId of phasedSessions(context, { status: ["deleted"] })) {

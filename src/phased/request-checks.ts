@@ -16,8 +16,8 @@ import {
 
 const number = check("a whole number", Number.isInteger);
 const keyed = { idempotencyKey: optionally(text) };
-const noted = { ...keyed, operator: optionally(text), note: optionally(text) };
-const caller = { by: optionally(oneOf("agent", "host")) };
+const noted = { ...keyed, by: optionally(text), note: optionally(text) };
+const caller = { as: optionally(oneOf("agent", "host")) };
 // Name and comment have checks of their own, which say how long they may be.
 const decided = {
   ...keyed,
@@ -25,7 +25,7 @@ const decided = {
   note: anything,
   signature: optionally(having("what signApproval() returns")),
 };
-const moved = { ...keyed, phase: number, by: text, reason: text };
+const moved = { ...keyed, phase: number, by: text, note: text };
 
 const nothing = {};
 
@@ -71,7 +71,7 @@ const CHECKS = {
   assign: { ...keyed, owner: ownerCheck, by: text, note: optionally(text) },
   migrate: { ...keyed, by: text },
   syncPlan: { ...noted, ...caller, preview: optionally(flag) },
-  deleteSession: { reason: optionally(text), operator: optionally(text) },
+  deleteSession: { by: optionally(text), note: optionally(text) },
   requestWaiver: { ...keyed, phase: number, fields: anything, reason: anything },
   waive: { ...decided, request: text },
   denyWaiver: { ...decided, request: text },

@@ -20,6 +20,7 @@ import type {
 import type { ArtifactView, CommitsRequest, HistoryRequest } from "./artifacts.js";
 import type {
   AssignRequest,
+  Attributed,
   DeleteResult,
   MoveRequest,
   MoveResult,
@@ -33,7 +34,7 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased, RefusedStep, SessionOperations } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { Keyed, OperatorNote } from "./state/commands.js";
+import type { Keyed } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { SessionCommit } from "./state/machine.js";
 import type { Followed } from "./verify/verify.js";
@@ -203,7 +204,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * Pauses an active session.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    */
-  pause(request: Keyed & OperatorNote = {}): Promise<PauseResult> {
+  pause(request: Attributed = {}): Promise<PauseResult> {
     return this.#run("pause", request);
   }
 
@@ -212,12 +213,12 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not paused.
    * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
    */
-  resume(request: Keyed & OperatorNote = {}): Promise<ResumeResult> {
+  resume(request: Attributed = {}): Promise<ResumeResult> {
     return this.#run("resume", request);
   }
 
   /**
-   * Resets the failed attempts of the current phase, and takes the snapshots that are missing or have failed. `by` is
+   * Resets the failed attempts of the current phase, and takes the snapshots that are missing or have failed. `as` is
    * `host` by default, and `agent` for an actor who is no operator; an agent's retries are limited.
    * @throws {PhasegateError} `NOT_ALLOWED` when an actor who is no operator speaks for the host.
    * @throws {PhasegateError} `INVALID_TRANSITION` when no attempt has failed and no snapshot is missing, or the
@@ -227,7 +228,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    */
   retryPhase(
     phase: Phase,
-    request: Keyed & OperatorNote & { readonly resetEvidence?: boolean; readonly by?: "agent" | "host" } = {},
+    request: Attributed & { readonly resetEvidence?: boolean; readonly as?: "agent" | "host" } = {},
   ): Promise<RetryResult> {
     return this.#run("retryPhase", { ...request, phase });
   }
@@ -237,7 +238,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when `to` is not an earlier phase of the session.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    */
-  rollback(to: Phase, request: Keyed & { readonly by?: "agent" | "host" } = {}): Promise<RollbackResult> {
+  rollback(to: Phase, request: Keyed & { readonly as?: "agent" | "host" } = {}): Promise<RollbackResult> {
     return this.#run("rollback", { ...request, to });
   }
 
@@ -291,8 +292,8 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
     return this.#run("syncPlan", request);
   }
 
-  /** Deletes the session with a tombstone that records the reason; its id is never used again. */
-  delete(request: { readonly reason?: string; readonly operator?: string } = {}): Promise<DeleteResult> {
+  /** Deletes the session with a tombstone that records who did it and why; its id is never used again. */
+  delete(request: Pick<Attributed, "by" | "note"> = {}): Promise<DeleteResult> {
     return this.#run("deleteSession", request);
   }
 

@@ -237,8 +237,8 @@ async function pathOf(routed: RoutedEngine, view: RoutedView, entries: readonly 
   const decided = entries.flatMap(({ determinedNextStep }) => determinedNextStep ?? []);
   const first = entries.find(({ stepName }) => stepName !== "")?.stepName ?? view.currentStep;
   const steps = [...(first === undefined || decided[0] === first ? [] : [first]), ...decided];
-  const end = view.status === "COMPLETED" && steps.at(-1) !== FINISH ? [FINISH] : [];
-  return routedGraph(definition, { steps: [...steps, ...end], failed: view.status === "FAILED" });
+  const end = view.status === "completed" && steps.at(-1) !== FINISH ? [FINISH] : [];
+  return routedGraph(definition, { steps: [...steps, ...end], failed: view.status === "failed" });
 }
 
 async function recordedDetail(reader: RecordedReader, summary: ListedSession): Promise<RecordedDetail> {

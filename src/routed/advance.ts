@@ -3,10 +3,11 @@
  * is no longer current is refused; a repeated one gets the earlier answer; a client that comes back without
  * a report wakes the pending question.
  */
+import { hashEvidence } from "../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
-import type { PreparedOr, Unwritten } from "../log/log.js";
 import { keyedRequest } from "../log/machine.js";
+import type { Keyed } from "../phased/state/commands.js";
 import { cancelled, type Followed } from "../phased/verify/verify.js";
 import { isInvisible } from "../workflow/field-types.js";
 import { anything, callable, checkOptions, type OptionChecks, optionally, text } from "../workflow/host-options.js";
@@ -14,10 +15,10 @@ import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflo
 import { parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/report.js";
 import { stepsMeant } from "../workflow/routed-definition.js";
+import { detailsOf } from "./approvals.js";
 import { mergeContext, readContext } from "./ask-decider.js";
 import type { Waiting } from "./asking.js";
-import { answerAfter, decidePending, judgeReport } from "./decide.js";
-import type { StepReport } from "./decision/request.js";
+import { decideAfter, decidePending, judgeReport } from "./decide.js";
 import type { RoutedContext } from "./options.js";
 import {
   type PendingDecision,
@@ -29,15 +30,8 @@ import {
 } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { notNow } from "./state/transition.js";
-import type {
-  AdvanceRequest,
-  FollowedReport,
-  GateRefusal,
-  ResumeRequest,
-  RoutedResult,
-  UnapprovedStep,
-} from "./types.js";
-import { executeOn, isStillThere, resultOf } from "./views.js";
+import type { AdvanceRequest, FollowedReport, ResumeRequest, RoutedResult, UnapprovedStep } from "./types.js";
+import { isStillThere, prepareOn, resultOf } from "./views.js";
 
 /** Takes a report, and returns the next step. */
 export function advance(context: RoutedContext, id: string, request: AdvanceRequest): Promise<RoutedResult> {
@@ -54,109 +48,92 @@ export function resume(context: RoutedContext, id: string, request: ResumeReques
     });
   }
   // One line: it is shown to people and compared with the names of steps.
-  const assumedStep = singleLine(given.trim());
-  return take(context, id, { ...handedIn(context, "resume", request, assumedStep), assumedStep }, request);
+  return take(context, id, handedIn(context, "resume", request, singleLine(given.trim())), request);
 }
 
 /** A report as it was read, before the session is known. */
 type HandedReport = Omit<ReportFacts, "context">;
 
-/** A report as it was read, with the key of its call. */
-interface Handed extends HandedReport {
-  readonly key?: string;
+/** A report for which nothing is written: the session is over, waits for a person, or has an undecided report. */
+interface NotTaken {
+  readonly session: RoutedSession;
+  /** True if another report was decided meanwhile, and led to another step: this one is not about that step. */
+  readonly isOvertaken: boolean;
 }
 
 async function take(
   context: RoutedContext,
   sessionId: string,
-  { key, ...handed }: Handed,
-  followed: FollowedReport,
+  handed: HandedReport,
+  followed: FollowedReport & Keyed,
 ): Promise<RoutedResult> {
   const id = parseSessionId(sessionId);
   const { operation } = handed;
-  const { signal, onAsk } = followed;
+  const { signal, onAsk, idempotencyKey: key } = followed;
   const waiting = { operation, signal, onAsk };
-  const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
+  const keyed = key === undefined ? undefined : keyedRequest(key, [operation, handed.digest]);
   let first: RoutedHead | undefined;
-  const taken = await executeOn(
-    context,
-    id,
-    async (session, unapproved): Promise<PreparedOr<RoutedCommand, NotTaken>> => {
-      first ??= session.head;
-      // Another report was first and led to another step: this one is not about that step.
-      const isOvertaken = session.head.answered?.version !== first.answered?.version;
-      let prepared: PreparedOr<RoutedCommand, NotTaken> = isOvertaken
-        ? { answer: { session, isOvertaken } }
-        : await prepareReport(context, session, unapproved, handed, followed);
-      // The key of a report that is recorded already is recorded, too: else its repetition would be a new report.
-      const isKept = keyed !== undefined && unapproved === undefined;
-      const of = isKept && "answer" in prepared ? recordedAs(prepared.answer, handed) : undefined;
-      if (of !== undefined) prepared = { command: { type: "continue", operation, of } };
-      if ("command" in prepared && signal?.aborted) throw cancelled(operation);
-      return prepared;
-    },
-    keyed,
-    // A client that comes back with the step's details asks the person again.
-    (unapproved, session) => handed.operation === "resume" && isStillThere(unapproved, session),
-  );
-  if (!("answer" in taken)) {
-    const continued = taken.events.find(({ type }) => type === "continued");
-    if (continued?.type !== "continued") return answerOf(context, taken, taken.replayed, waiting);
-    return answerOf(context, await context.kernel.at(id, continued.of), true, waiting);
-  }
-  const { session, isOvertaken } = taken.answer;
+  const prepare = async (session: RoutedSession, unapproved?: UnapprovedStep) => {
+    first ??= session.head;
+    const isOvertaken = session.head.answered?.version !== first.answered?.version;
+    const command = isOvertaken ? undefined : await commandFor(context, session, unapproved, handed, followed);
+    // The key of a report that is recorded already is recorded, too: else its repetition would be a new report.
+    const isKept = command === undefined && keyed !== undefined && unapproved === undefined;
+    const of = isKept ? recordedAs(session, isOvertaken, handed) : undefined;
+    const written = of === undefined ? command : { type: "continue" as const, operation, of };
+    if (written === undefined) return { answer: { session, isOvertaken } };
+    if (signal?.aborted) throw cancelled(operation);
+    return { command: written };
+  };
+  // A client that comes back with the step's details asks the person again.
+  const mayUndo = (unapproved: UnapprovedStep, session: RoutedSession) =>
+    operation === "resume" && isStillThere(unapproved, session);
+  const taken = await context.kernel.execute(id, prepareOn<NotTaken>(context, id, prepare, mayUndo), keyed);
   // A client that comes back before the first step asks for it, and reports on none.
   const isAsking = operation === "resume" && first?.step === undefined;
-  if (isOvertaken) return overtaken(context, session, handed, isAsking);
-  return answerUnwritten(context, session, handed, { ...waiting, isAsking });
-}
-
-/** A report for which nothing is written. */
-interface NotTaken {
-  readonly session: RoutedSession;
-  /** True if another report was decided meanwhile; else the session is over, waits for a person, or has an undecided report. */
-  readonly isOvertaken: boolean;
+  if ("answer" in taken) return answerUnwritten(context, taken.answer, handed, { ...waiting, isAsking });
+  const continued = taken.events.find(({ type }) => type === "continued");
+  if (continued?.type !== "continued") return answerOf(context, taken, waiting);
+  return answerOf(context, { ...(await context.kernel.at(id, continued.of)), replayed: true }, waiting);
 }
 
 /** Returns the commit that answers a call whose report a session has already; undefined if it has not, or is over. */
-function recordedAs({ session: { head }, isOvertaken }: NotTaken, { digest }: HandedReport): number | undefined {
+function recordedAs({ head }: RoutedSession, isOvertaken: boolean, { digest }: HandedReport): number | undefined {
   const { status, answered, pending } = head;
-  if (status === "COMPLETED") return undefined;
+  if (status === "completed") return undefined;
   if (isOvertaken) return answered?.digest === digest ? answered.version : undefined;
   // While a person is awaited a client may ask often, with a key each, and gets no final answer.
   return pending?.digest === digest && pending.awaiting === undefined ? pending.version : undefined;
 }
 
-function nothingToWrite(session: RoutedSession): Unwritten<NotTaken> {
-  return { answer: { session, isOvertaken: false } };
-}
-
 /**
- * Decides what a report means in the session's current state. Throws the refusal of the report. A report that was passed with
- * an approval that this host does not accept is not continued.
+ * Returns the command for a report in the session's current state; undefined if nothing is written. Throws the refusal of
+ * the report. A report that was passed with an approval that this host does not accept is not continued.
  */
-async function prepareReport(
+async function commandFor(
   context: RoutedContext,
   session: RoutedSession,
   unapproved: UnapprovedStep | undefined,
   handed: HandedReport,
   followed: Followed,
-): Promise<PreparedOr<RoutedCommand, NotTaken>> {
+): Promise<RoutedCommand | undefined> {
   const { head } = session;
-  if (head.status === "COMPLETED" || head.status === "FAILED") return nothingToWrite(session);
-  if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
-  if (head.step === undefined) return takeUp(context, session);
-  if (unapproved === undefined && continuesPending(head, handed)) return nothingToWrite(session);
+  const { limits } = context.options;
+  const { maxAttempts, maxAttemptsTotal } = limits;
+  if (head.status === "completed" || head.status === "failed") return undefined;
+  if (head.status === "paused" && handed.operation === "advance") throw notNow(head, "advance");
+  // Before the first step there is nothing to report on: a client that comes back wakes the pending question.
+  if (head.step === undefined) return head.status === "paused" ? { type: "retry", maxAttemptsTotal } : undefined;
+  if (unapproved === undefined && continuesPending(head, handed)) return undefined;
   const structure = await context.pinned.structure(session);
   requireCurrent(handed.report, head.step, structure.steps);
-  const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
-  const facts = { ...handed, type: "report" as const, context: merged };
+  const facts = { ...handed, context: mergeContext(head.context, handed.contextUpdates, limits.maxContextBytes) };
   const step = stepOf(structure, head.step);
   const isPassed = unapproved === undefined && hasPassed(head.pending, handed);
-  if (step?.gate === undefined || isPassed) return { command: facts };
-  const details = isJsonObject(handed.report.details) ? handed.report.details : {};
+  if (step?.gate === undefined || isPassed) return { type: "report", ...facts };
   const { gate } = step;
-  const { verdict, verification, evidenceHash } = await judgeReport(
+  const details = detailsOf(handed.report);
+  const { verdict, verification } = await judgeReport(
     context,
     session,
     structure,
@@ -164,22 +141,14 @@ async function prepareReport(
     details,
     followed,
   );
-  const found = verification === undefined ? {} : { verification };
   if (!verdict.passed) {
-    const { maxAttempts, maxAttemptsTotal } = context.options.limits;
-    const limits = { maxAttempts, maxAttemptsTotal };
     // A client that comes back without details has made no attempt, unless verifiers were run.
     const counted = verification !== undefined || !isSilent(handed);
-    return { command: { ...facts, type: "refuse", problems: verdict.problems, ...found, counted, ...limits } };
+    const { problems } = verdict;
+    return { type: "refuse", ...facts, problems, verification, counted, maxAttempts, maxAttemptsTotal };
   }
-  const approval = gate.approval === undefined ? {} : { approval: { question: gate.approval, evidenceHash } };
-  return { command: { ...facts, warnings: verdict.warnings, ...found, ...approval } };
-}
-
-/** Before the first step there is nothing to report on: a client that comes back wakes the pending question. */
-function takeUp({ options }: RoutedContext, session: RoutedSession): PreparedOr<RoutedCommand, NotTaken> {
-  if (session.head.status !== "SUSPENDED") return nothingToWrite(session);
-  return { command: { type: "retry", maxAttemptsTotal: options.limits.maxAttemptsTotal } };
+  const approval = gate.approval && { ...gate.approval, evidenceHash: hashEvidence(details) };
+  return { type: "report", ...facts, warnings: verdict.warnings, verification, approval };
 }
 
 /**
@@ -188,7 +157,7 @@ function takeUp({ options }: RoutedContext, session: RoutedSession): PreparedOr<
  */
 function continuesPending({ pending, status }: RoutedHead, handed: HandedReport): boolean {
   // A suspended instance runs again with the report of the client that comes back, also if it is the same one.
-  if (pending === undefined || status === "SUSPENDED") return false;
+  if (pending === undefined || status === "paused") return false;
   if (pending.digest === handed.digest) return true;
   return handed.operation === "advance" && pending.awaiting === undefined;
 }
@@ -218,69 +187,57 @@ function isSilent({ operation, report }: HandedReport): boolean {
 /** Returns the answer to a stored report: its gate's refusal, or the decision. */
 async function answerOf(
   context: RoutedContext,
-  taken: RoutedCommit,
-  replayed: boolean,
+  taken: RoutedCommit & { readonly replayed: boolean },
   waiting: Waiting,
 ): Promise<RoutedResult> {
-  const refused = gateRefusal(context, taken);
-  if (refused !== undefined) return { ...(await resultOf(context, taken, replayed)), gate: refused };
-  const answered = replayed ? await answerAfter(context, taken.sessionId, taken.version) : taken;
-  const { pending } = answered.head;
-  if (pending === undefined) return decidedResult(context, answered, replayed);
-  if (answered.head.status !== "RUNNING" || pending.awaiting !== undefined)
-    return resultOf(context, answered, replayed);
-  return decidedResult(context, await decidePending(context, answered, pending, waiting), replayed);
-}
-
-function gateRefusal({ options }: RoutedContext, { events }: RoutedCommit): GateRefusal | undefined {
+  const { replayed, events } = taken;
   const refused = events.find(({ type }) => type === "gate_refused");
-  if (refused?.type !== "gate_refused") return undefined;
-  const { attempt, problems, verification = [] } = refused;
-  return { attempt, maxAttempts: options.limits.maxAttempts, problems, verification };
+  if (refused?.type === "gate_refused") {
+    const { attempt, problems, verification = [] } = refused;
+    const { maxAttempts } = context.options.limits;
+    return { ...(await resultOf(context, taken, replayed)), gate: { attempt, maxAttempts, problems, verification } };
+  }
+  return decidedResult(context, await decideAfter(context, taken, waiting), replayed);
 }
 
 async function decidedResult(context: RoutedContext, commit: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
   const decided = commit.events.find(({ type }) => type === "decided");
   const reasoning = decided?.type === "decided" ? decided.reasoning : undefined;
   const result = await resultOf(context, commit, replayed);
-  return reasoning === undefined || result.unapproved !== undefined ? result : { ...result, reasoning };
+  return result.unapproved === undefined ? { ...result, reasoning } : result;
 }
 
 /** Answers if nothing was written. */
 async function answerUnwritten(
   context: RoutedContext,
-  session: RoutedSession,
+  { session, isOvertaken }: NotTaken,
   handed: HandedReport,
   { isAsking, ...waiting }: Waiting & { readonly isAsking: boolean },
 ): Promise<RoutedResult> {
-  const { head } = session;
-  const { pending } = head;
-  if (head.status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
-    return resultOf(context, session, pending?.digest === handed.digest);
+  const { status, pending, answered } = session.head;
+  if (isOvertaken) {
+    // The sender of the report that was decided gets its answer, and so does a client that asks for the first step.
+    const isOwn = answered?.digest === handed.digest;
+    if (answered === undefined || !(isOwn || isAsking)) throw decidedBefore(session);
+    return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), isOwn);
   }
-  const answered = await decidePending(context, session, pending, waiting);
-  if (pending.digest === handed.digest) return resultOf(context, answered, true);
-  if (isAsking) return decidedResult(context, answered, false);
-  throw decidedBefore(answered);
+  const isOwn = pending?.digest === handed.digest;
+  if (status !== "active" || pending === undefined || pending.awaiting !== undefined) {
+    return resultOf(context, session, isOwn);
+  }
+  const decided = await decidePending(context, session, pending, waiting);
+  if (isOwn) return resultOf(context, decided, true);
+  if (isAsking) return decidedResult(context, decided, false);
+  throw decidedBefore(decided);
 }
 
+/** The refusal of a report that is on a step behind the current one. */
 function decidedBefore({ sessionId, version, head }: RoutedSession): PhasegateError<"CONFLICT"> {
   const current = head.step ?? "";
   return new PhasegateError("CONFLICT", `another report was decided first: the current step is ${current}`, {
     remedy: `This report was not taken. Ask for the status, and report on ${current} once it is done.`,
     details: { sessionId, version },
   });
-}
-
-/**
- * The sender of the report that was decided gets its answer, and so does a client that asks for the first step. Any other report
- * is on a step behind the current one.
- */
-async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport, isAsking: boolean) {
-  const { answered } = session.head;
-  const isOwn = answered?.digest === handed.digest;
-  if (answered === undefined || !(isOwn || isAsking)) throw decidedBefore(session);
-  return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), isOwn);
 }
 
 const REPORTS: OptionChecks<Partial<ResumeRequest>> = {
@@ -299,41 +256,31 @@ function handedIn(
   operation: "advance" | "resume",
   request: AdvanceRequest,
   assumedStep?: string,
-): Handed {
+): HandedReport {
   checkOptions<Partial<ResumeRequest>>(operation, request, REPORTS);
-  const { report: given, contextUpdates: updates = {}, idempotencyKey } = request;
-  const { maxReportBytes, maxContextBytes } = options.limits;
-  const report = checkReport(given, maxReportBytes);
-  const contextUpdates = readContext(updates, maxContextBytes);
+  const { report: given, contextUpdates: updates = {} } = request;
+  const report = checkReport(given, options.limits.maxReportBytes);
+  const contextUpdates = readContext(updates, options.limits.maxContextBytes);
   const print = digest(canonicalJson([operation, assumedStep ?? null, report, contextUpdates]));
-  return {
-    operation,
-    report,
-    contextUpdates,
-    digest: print,
-    key: idempotencyKey,
-  };
+  return { operation, assumedStep, report, contextUpdates, digest: print };
 }
 
 /** Reads a report: a copy in which each value was read once. Throws `INVALID_INPUT` with the field. */
-function checkReport(value: unknown, maxBytes: number): StepReport & JsonObject {
+function checkReport(value: unknown, maxBytes: number): JsonObject {
   const report = plain(value, maxBytes);
+  // The report is a copy already.
+  if (report.details === null) delete report.details;
+  if (report.message === null) delete report.message;
   const { status, details, message, error } = report;
-  if (typeof status !== "string" || status.trim() === "")
+  if (typeof status !== "string" || status.trim() === "") {
     throw wrong("report.status", "a text such as success", status);
-  if (details !== undefined && details !== null && !isJsonObject(details)) {
-    throw wrong("report.details", "an object", details);
   }
-  if (message !== undefined && message !== null && typeof message !== "string") {
-    throw wrong("report.message", "a text", message);
-  }
+  if (details !== undefined && !isJsonObject(details)) throw wrong("report.details", "an object", details);
+  if (message !== undefined && typeof message !== "string") throw wrong("report.message", "a text", message);
   if (error !== undefined && error !== null && typeof error !== "string") {
     throw wrong("report.error", "a text or null", error);
   }
-  // The report is a copy already.
-  if (details === null) delete report.details;
-  if (message === null) delete report.message;
-  return Object.assign(report, { status });
+  return report;
 }
 
 const DEPTH_MAX = 64;

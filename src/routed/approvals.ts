@@ -15,7 +15,7 @@ import {
 import { approvalRefused, hashEvidence } from "../approval/message.js";
 import type { PhasegateError } from "../errors.js";
 import type { AuditReport } from "../log/commit.js";
-import { isJsonObject } from "../workflow/json.js";
+import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { type RoutedEvent, type RoutedEventOf, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import type { RoutedPass, RoutedQuestion, UnapprovedStep } from "./types.js";
@@ -70,10 +70,14 @@ export function questionIn(
   const { report, verification = [] } = reported;
   return {
     ...{ sessionId, workflowType: head.workflow, revision: head.revision, phase, evidenceHash, request: hash },
-    ...{ step, prompt, verification, attempt: head.attempts + 1, askedAt: at },
-    evidence: isJsonObject(report.details) ? report.details : {},
-    approvers,
+    ...{ step, prompt, approvers, verification, attempt: head.attempts + 1, askedAt: at },
+    evidence: detailsOf(report),
   };
+}
+
+/** Returns what a report shows at its step's gate. */
+export function detailsOf({ details }: JsonObject): JsonObject {
+  return isJsonObject(details) ? details : {};
 }
 
 /** Returns the error for showing or doing anything behind a step whose approval this host does not accept. */
@@ -96,8 +100,7 @@ async function withApprovals(
   commit: RoutedCommit,
   options: ApprovalOptions,
 ): Promise<RoutedLedger> {
-  const { used: _, ...before } = ledger;
-  let after: RoutedLedger = before;
+  let after: RoutedLedger = { ...ledger, used: undefined };
   for (const event of commit.events) after = await withEvent(after, commit, event, options);
   return after;
 }
@@ -116,9 +119,8 @@ async function withEvent(
       return { ...kept, asked: commit };
     case "approved": {
       const checked = await checkApproved(ledger, event, options);
-      const { version } = commit;
-      const used = checked.key === undefined ? {} : { used: [{ version, by: event.by, key: checked.key }] };
-      return { ...ledger, ...used, approval: { step: event.step, ...passOf(commit, event, checked) } };
+      const used = checked.key && [{ version: commit.version, by: event.by, key: checked.key }];
+      return { ...ledger, used, approval: { step: event.step, ...passOf(commit, event, checked) } };
     }
     case "denied":
       return kept;
@@ -126,8 +128,7 @@ async function withEvent(
       // An answer holds until the step is left, or until a decision keeps the client on it.
       const pass = passed(ledger, event.from, commit);
       if (pass === undefined) return kept;
-      const isFirst = kept.unapproved === undefined && pass.distrust !== undefined;
-      return { ...kept, left: pass, ...(isFirst ? { unapproved: pass } : {}) };
+      return { ...kept, left: pass, unapproved: kept.unapproved ?? (pass.distrust === undefined ? undefined : pass) };
     }
     default:
       return ledger;
@@ -143,20 +144,10 @@ async function checkApproved(
   const { step, evidenceHash, asked: version } = approved;
   const place = structure.steps.findIndex(({ name }) => name === step) + 1;
   const question = questionIn(asked, place);
-  const reported = asked.events.find(({ type }) => type === "reported");
-  if (question === undefined || reported?.type !== "reported" || question.step !== step) {
-    return { distrust: "other_evidence" };
-  }
-  const { details } = reported.report;
-  const isAnswer = version === asked.version && evidenceHash === question.evidenceHash;
-  if (!isAnswer || hashEvidence(isJsonObject(details) ? details : {}) !== evidenceHash) {
-    return { distrust: "other_evidence" };
-  }
+  const isAnswer = version === asked.version && question?.step === step && evidenceHash === question.evidenceHash;
+  if (!isAnswer || hashEvidence(question.evidence) !== evidenceHash) return { distrust: "other_evidence" };
   // The pinned structure says who may answer, not the question.
-  const { approvers: _, ...awaited } = question;
-  const approvers = approvalOf(structure, step)?.approvers;
-  const pinned = { ...awaited, sessionId: asked.sessionId, approvers };
-  return checkApproval(options, pinned, approved);
+  return checkApproval(options, { ...question, approvers: approvalOf(structure, step)?.approvers }, approved);
 }
 
 function approvalOf(structure: RoutedStructure, step: string) {

@@ -10,30 +10,27 @@ import type { StepDecider } from "../ports/step-decider.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import { FINISH, matchName, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
-import type { Deadline, DeciderWait } from "./decider-wait.js";
+import type { Deadline, DeciderWait } from "./asking.js";
 import {
   type DeciderAnswer,
   type DecisionRequest,
   type DecisionUsage,
-  ROUTED_STATUSES,
   type RoutedStatus,
+  STATUS_WORDS,
 } from "./decision/request.js";
 
-/** An accepted decision, or the problem in words that help a decider to fix it. */
-type CheckedAnswer =
-  | {
-      readonly ok: true;
-      readonly next: string;
-      readonly status: RoutedStatus;
-      readonly contextUpdates: JsonObject;
-      readonly context: JsonObject;
-      /** What was interpreted differently from the answer. */
-      readonly notes: readonly string[];
-    }
-  | { readonly ok: false; readonly problem: string };
+/** An accepted answer. */
+interface CheckedAnswer {
+  readonly next: string;
+  readonly status: RoutedStatus;
+  readonly contextUpdates: JsonObject;
+  readonly context: JsonObject;
+  /** What was interpreted differently from the answer. */
+  readonly notes: readonly string[];
+}
 
 /** An accepted decision, with its cost. */
-export interface Decided extends Extract<CheckedAnswer, { ok: true }> {
+export interface Decided extends CheckedAnswer {
   readonly reasoning?: string;
   readonly usage?: DecisionUsage;
   readonly milliseconds: number;
@@ -62,11 +59,11 @@ export async function askDecider(
   try {
     const first = await bounded(decider, request, wait, deadline);
     const checked = checkAnswer(first, limits);
-    if (checked.ok) return decided(checked, first, undefined, spent());
-    const second = await bounded(decider, { ...request, problem: checked.problem }, wait, deadline);
+    if (typeof checked !== "string") return decided(checked, first, undefined, spent());
+    const second = await bounded(decider, { ...request, problem: checked }, wait, deadline);
     const corrected = checkAnswer(second, limits);
-    if (corrected.ok) return decided(corrected, second, first.usage, spent());
-    throw failed("invalid_response", `the decider's answer can't be used: ${corrected.problem}`, false);
+    if (typeof corrected !== "string") return decided(corrected, second, first.usage, spent());
+    throw failed("invalid_response", `the decider's answer can't be used: ${corrected}`, false);
   } finally {
     wait.close();
   }
@@ -153,26 +150,29 @@ interface AnswerLimits {
 /**
  * Checks a decider's answer before any of it is written: an existing and allowed step, a valid status, and
  * valid keys and values. A name that differs only in case or punctuation, or that of the step's file, is accepted if it
- * fits one step alone, and noted.
+ * fits one step alone, and noted. Returns the problem of another answer, in words that help a decider to fix it.
  */
-function checkAnswer(answer: DeciderAnswer, { allowed, steps, context, maxContextBytes }: AnswerLimits): CheckedAnswer {
+function checkAnswer(
+  answer: DeciderAnswer,
+  { allowed, steps, context, maxContextBytes }: AnswerLimits,
+): CheckedAnswer | string {
   const meant = typeof answer.nextStep === "string" ? stepsMeant(answer.nextStep.trim(), steps) : [];
-  if (meant.length > 1) return { ok: false, problem: unclearStep(answer.nextStep, meant) };
+  if (meant.length > 1) return unclearStep(answer.nextStep, meant);
   const next = meant.find((name) => allowed.includes(name));
-  if (next === undefined) return { ok: false, problem: wrongStep(answer.nextStep, allowed) };
+  if (next === undefined) return wrongStep(answer.nextStep, allowed);
   const notes = next === answer.nextStep ? [] : [`${shown(answer.nextStep)} was taken for ${next}`];
   const status = statusOf(answer.statusSuggestion, next, allowed, notes);
   if (status === undefined) {
-    const expected = ROUTED_STATUSES.join(", ");
-    return { ok: false, problem: `status_suggestion ${shown(answer.statusSuggestion)} is none of ${expected}, null` };
+    const expected = Object.values(STATUS_WORDS).join(", ");
+    return `status_suggestion ${shown(answer.statusSuggestion)} must be one of ${expected}, null`;
   }
   try {
     const contextUpdates = readContext(answer.contextUpdates, maxContextBytes);
     const merged = mergeContext(context, contextUpdates, maxContextBytes);
-    return { ok: true, next, status, contextUpdates, context: merged, notes };
+    return { next, status, contextUpdates, context: merged, notes };
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    return { ok: false, problem: `updated_context can't be taken: ${error.message}` };
+    return `updated_context can't be taken: ${error.message}`;
   }
 }
 
@@ -193,35 +193,39 @@ function statusOf(
   allowed: readonly string[],
   notes: string[],
 ): RoutedStatus | undefined {
-  const given = suggestion ?? "RUNNING";
-  const suggested = typeof given === "string" ? matchName(given.trim(), ROUTED_STATUSES) : undefined;
-  const status = ROUTED_STATUSES.find((one) => one === suggested);
-  if (status === undefined || status === "FAILED") return status;
+  const given = suggestion ?? "active";
+  const status = typeof given === "string" ? statusNamed(given.trim()) : undefined;
+  if (status === undefined || status === "failed") return status;
   if (next === FINISH) {
-    if (status === "SUSPENDED") notes.push(`SUSPENDED was not followed: ${FINISH} is the end`);
-    return "COMPLETED";
+    if (status === "paused") notes.push(`SUSPENDED was not followed: ${FINISH} is the end`);
+    return "completed";
   }
-  if (status !== "COMPLETED") return status;
-  if (allowed.includes(FINISH)) return "COMPLETED";
+  if (status !== "completed") return status;
+  if (allowed.includes(FINISH)) return "completed";
   notes.push(`COMPLETED was not followed: the work can't end here`);
-  return "RUNNING";
+  return "active";
+}
+
+/** Returns the status with that name, or that word on the wire. */
+function statusNamed(text: string): RoutedStatus | undefined {
+  const statuses: readonly RoutedStatus[] = ["active", "paused", "completed", "failed"];
+  return statuses.find((status) => [status, STATUS_WORDS[status]].some((name) => matchName(text, [name]) === name));
 }
 
 /** The longest reasoning that is stored, in characters. */
 const REASONING_MAX = 4000;
 
 function decided(
-  checked: Extract<CheckedAnswer, { ok: true }>,
+  checked: CheckedAnswer,
   { reasoning, usage }: DeciderAnswer,
   earlier: DecisionUsage | undefined,
   milliseconds: number,
 ): Decided {
-  const spent = isUsage(usage) || isUsage(earlier) ? added(usage ?? {}, earlier ?? {}) : undefined;
   return {
     ...checked,
     milliseconds,
-    ...(typeof reasoning === "string" && reasoning !== "" ? { reasoning: reasoning.slice(0, REASONING_MAX) } : {}),
-    usage: spent,
+    reasoning: typeof reasoning === "string" && reasoning !== "" ? reasoning.slice(0, REASONING_MAX) : undefined,
+    usage: isUsage(usage) || isUsage(earlier) ? added(usage ?? {}, earlier ?? {}) : undefined,
   };
 }
 
@@ -236,13 +240,14 @@ const MODEL_MAX = 200;
  * Adds the usage of both answers. Values of the wrong type are dropped: a log that contains them could not
  * be read again.
  */
-function added(usage: DecisionUsage, earlier: DecisionUsage): DecisionUsage {
-  const { model } = usage;
+function added({ model, ...usage }: DecisionUsage, earlier: DecisionUsage): DecisionUsage {
   const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0);
-  const sum = (name: "inputTokens" | "outputTokens" | "requests") => {
-    const total = count(usage[name]) + count(earlier[name]);
-    return total > 0 ? { [name]: total } : {};
+  const sum = (name: "inputTokens" | "outputTokens" | "requests") =>
+    count(usage[name]) + count(earlier[name]) || undefined;
+  return {
+    model: typeof model === "string" ? model.slice(0, MODEL_MAX) : undefined,
+    inputTokens: sum("inputTokens"),
+    outputTokens: sum("outputTokens"),
+    requests: sum("requests"),
   };
-  const known = typeof model === "string" ? { model: model.slice(0, MODEL_MAX) } : {};
-  return { ...known, ...sum("inputTokens"), ...sum("outputTokens"), ...sum("requests") };
 }

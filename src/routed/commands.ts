@@ -5,12 +5,12 @@
 import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
+import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
-import type { AssignRequest } from "../phased/commands.js";
+import type { Attributed } from "../phased/commands.js";
 import { requireVerifiers } from "../phased/start-checks.js";
 import type { Keyed } from "../phased/state/commands.js";
 import { cancelled } from "../phased/verify/verify.js";
-import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, ownerFor, requireOwnPlace } from "../runtime/access.js";
 import { isInvisible } from "../workflow/field-types.js";
 import {
@@ -26,13 +26,13 @@ import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import { readContext } from "./ask-decider.js";
-import type { Waiting } from "./asking.js";
-import { answerAfter, beginStep, decidePending } from "./decide.js";
+import { beginStep, decideAfter } from "./decide.js";
+import { STATUS_WORDS } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
 import { type RoutedCommand, type RoutedStructure, structureOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import type { FollowedDecision, RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
-import { executeOn, questionOf, requireInstance, requirePlace, resultOf, viewInstance } from "./views.js";
+import { prepareOn, questionOf, requireInstance, requirePlace, resultOf, viewInstance } from "./views.js";
 
 const STARTS: OptionChecks<StartRoutedRequest> = {
   workflow: text,
@@ -73,28 +73,29 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
   if (!started.replayed) context.pinned.remember(started, structure);
   const waiting = { operation: "start", signal, onAsk } as const;
   try {
-    return await resultOf(context, await withFirstStep(context, started, waiting), started.replayed);
+    return await resultOf(context, await decideAfter(context, started, waiting), started.replayed);
   } catch (error) {
     throw withInstance(error, started.sessionId);
   }
 }
 
-/** The remedy of a start that has failed after the instance was created. */
-const RETRY = "Retry the instance: the decider is asked for the first step again.";
-
 /** Returns an error of a start with the instance that was created, so that its caller can retry it. */
 function withInstance(error: unknown, sessionId: SessionId): unknown {
-  if (isPhasegateError(error, "DECIDER_FAILED")) {
-    const { code, message, details, cause } = error;
-    return new PhasegateError(code, message, { remedy: RETRY, details: { ...details, sessionId }, cause });
+  if (!isPhasegateError(error)) return error;
+  const { message, cause } = error;
+  const more = <D extends object>(details: D) => ({ details: { ...details, sessionId }, cause });
+  switch (error.code) {
+    case "DECIDER_FAILED": {
+      const remedy = "Retry the instance: the decider is asked for the first step again.";
+      return new PhasegateError(error.code, message, { remedy, ...more(error.details) });
+    }
+    case "DEFINITION_UNAVAILABLE":
+      return new PhasegateError(error.code, message, { remedy: error.remedy, ...more(error.details) });
+    case "TOO_LARGE":
+      return new PhasegateError(error.code, message, { remedy: error.remedy, ...more(error.details) });
+    default:
+      return error;
   }
-  if (isPhasegateError(error, "DEFINITION_UNAVAILABLE")) {
-    const { code, message, remedy, details, cause } = error;
-    return new PhasegateError(code, message, { remedy, details: { ...details, sessionId }, cause });
-  }
-  if (!isPhasegateError(error, "TOO_LARGE")) return error;
-  const { code, message, remedy, details, cause } = error;
-  return new PhasegateError(code, message, { remedy, details: { ...details, sessionId }, cause });
 }
 
 async function requireDefinition({ options }: RoutedContext, name: string): Promise<RoutedDefinition> {
@@ -134,46 +135,11 @@ async function checkLimit(context: RoutedContext, id: SessionId, keyed: KeyedReq
   });
 }
 
-/**
- * Has the decider choose the first step, if the host wants that; a repeated start returns its choice, or asks again.
- */
-async function withFirstStep(
-  context: RoutedContext,
-  started: RoutedCommit & { readonly replayed: boolean },
-  waiting: Waiting,
-) {
-  if (started.head.pending === undefined) return started;
-  const answered = started.replayed ? await answerAfter(context, started.sessionId, started.version) : started;
-  const { pending, status } = answered.head;
-  if (status !== "RUNNING" || pending === undefined) return answered;
-  return decidePending(context, answered, pending, waiting);
-}
-
-/** A move with its reason. */
-export interface RoutedMove extends Keyed {
-  /** Recorded with the move. */
-  readonly reason?: string;
-  /** The name of the person or program that does it on behalf of the host; at most 200 characters. None if missing. */
-  readonly operator?: string;
-}
-
 /** Lets an instance run again, on behalf of the host. */
-export interface ReleaseRequest extends Keyed {
+export interface ReleaseRequest extends Attributed {
   /** The status that it must have; any of them if missing. */
-  readonly from?: "SUSPENDED" | "FAILED";
-  /** The name of the person or program that does it; at most 200 characters. */
-  readonly operator: string;
-  /** Why; at most 4,000 characters. */
-  readonly note?: string;
-}
-
-/** Suspends an instance until it is resumed. */
-export async function suspend(
-  context: RoutedContext,
-  id: string,
-  { reason, operator, ...keyed }: RoutedMove,
-): Promise<RoutedView> {
-  return viewNow(context, await move(context, id, { type: "suspend", ...saidOf({ reason, operator }) }, keyed));
+  readonly from?: "paused" | "failed";
+  readonly by: string;
 }
 
 /**
@@ -182,72 +148,55 @@ export async function suspend(
  */
 export async function release(
   context: RoutedContext,
-  sessionId: string,
-  { from, operator, note, idempotencyKey }: ReleaseRequest,
+  id: string,
+  { from, by, note, idempotencyKey }: ReleaseRequest,
 ): Promise<RoutedView> {
-  const id = parseSessionId(sessionId);
-  requireText("operator", operator, NAME_MAX);
-  if (note !== undefined) requireText("note", note);
-  const said = { operator, note };
-  const keyed =
-    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["release", from ?? null, said]);
-  const prepare = (session: RoutedSession) => {
-    const isSuspended = from === undefined ? session.head.status === "SUSPENDED" : from === "SUSPENDED";
-    if (isSuspended) return { command: { type: "release", ...said } as const };
-    const { maxAttemptsTotal } = context.options.limits;
+  requireName(by);
+  requireNote(note);
+  const said = { operator: by, note };
+  const { maxAttemptsTotal } = context.options.limits;
+  const decide = (session: RoutedSession) => {
+    const isPaused = from === undefined ? session.head.status === "paused" : from === "paused";
+    if (isPaused) return { command: { type: "release", ...said } as const };
     return withBeginning(context, session, { type: "retry", maxAttemptsTotal, ...said });
   };
-  return viewNow(context, await executeOn(context, id, prepare, keyed));
+  const asked = ["release", from === undefined ? null : STATUS_WORDS[from], said];
+  return viewNow(context, await execute(context, id, decide, asked, idempotencyKey));
 }
 
-/** Ends an instance permanently. */
-export async function cancel(
+/** Moves an instance by a command that needs nothing else. */
+export async function move(
   context: RoutedContext,
   id: string,
-  { reason, ...keyed }: Omit<RoutedMove, "operator">,
+  command: Extract<RoutedCommand, { type: "suspend" | "cancel" | "assign" }>,
+  key: string | undefined,
 ): Promise<RoutedView> {
-  return viewNow(context, await move(context, id, { type: "cancel", ...saidOf({ reason }) }, keyed));
+  return viewNow(context, await execute(context, id, () => ({ command }), command, key));
 }
 
 /** Retries a failed instance: an undecided report is asked about again. */
 export async function retry(
   context: RoutedContext,
   id: string,
-  { signal, onAsk, ...keyed }: Keyed & FollowedDecision,
+  { signal, onAsk, idempotencyKey }: Keyed & FollowedDecision,
 ): Promise<RoutedResult> {
   const { maxAttemptsTotal } = context.options.limits;
-  const moved = await move(context, id, { type: "retry", maxAttemptsTotal }, keyed, signal);
-  const answered = moved.replayed ? await answerAfter(context, moved.sessionId, moved.version) : moved;
-  const { pending, status } = answered.head;
-  if (status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
-    return resultOf(context, answered, moved.replayed);
-  }
-  const decided = await decidePending(context, answered, pending, { operation: "retry", signal, onAsk });
-  return resultOf(context, decided, moved.replayed);
+  const decide = (session: RoutedSession) => {
+    if (signal?.aborted) throw cancelled("retry");
+    return withBeginning(context, session, { type: "retry", maxAttemptsTotal });
+  };
+  // A limit of the host's is no part of what the caller asks for: it may have changed when the call is repeated.
+  const moved = await execute(context, id, decide, { type: "retry" }, idempotencyKey);
+  const answered = await decideAfter(context, moved, { operation: "retry", signal, onAsk });
+  return resultOf(context, answered, moved.replayed);
 }
 
-/** Hands an instance over to another owner. */
-export async function assign(
-  context: RoutedContext,
-  id: string,
-  owner: Owner,
-  { by, note, ...keyed }: AssignRequest,
-): Promise<RoutedView> {
-  requireText("by", by, NAME_MAX);
-  if (note !== undefined) requireText("note", note);
-  const said = { by, note };
-  return viewNow(context, await move(context, id, { type: "assign", owner: checkOwner(owner), ...said }, keyed));
-}
-
-/** Deletes an instance with a tombstone that records the reason; a damaged one for those who may operate on all. */
-export async function remove(
-  context: RoutedContext,
-  id: string,
-  said: Pick<RoutedMove, "reason" | "operator">,
-): Promise<void> {
-  const sessionId = parseSessionId(id);
-  const tombstone = () => move(context, id, { type: "delete", ...saidOf(said) }, {});
-  await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "delete"));
+/** Deletes an instance with a tombstone that records who did it and why; a damaged one for those who may operate on all. */
+export async function remove(context: RoutedContext, id: string, { by, note }: Attributed): Promise<void> {
+  requireSaid({ by, note });
+  const command = { type: "delete", reason: note, operator: by } as const;
+  const tombstone = () => execute(context, id, () => ({ command }), command, undefined);
+  await context.kernel.delete(parseSessionId(id), tombstone, () => mayOperate(context.caller, "delete"));
 }
 
 /** Returns the state after a move; the current state, if an earlier call with the same key made the move. */
@@ -259,46 +208,33 @@ async function viewNow(
   return { ...(await viewInstance(context, await requireInstance(context, moved.sessionId))), replayed: true };
 }
 
-type Move = Extract<RoutedCommand, { type: "suspend" | "cancel" | "retry" | "assign" | "delete" }>;
-
-function move(
+/** Executes a command that `decide` makes; `asked` is what a repeated call with the same key has to ask for again. */
+function execute(
   context: RoutedContext,
   sessionId: string,
-  command: Move,
-  { idempotencyKey }: Keyed,
-  signal?: AbortSignal,
+  decide: (session: RoutedSession) => Promise<Prepared<RoutedCommand>> | Prepared<RoutedCommand>,
+  asked: object,
+  key: string | undefined,
 ) {
+  const keyed = key === undefined ? undefined : keyedRequest(key, asked);
+  const mayUndo = () => "type" in asked && asked.type === "delete";
   const id = parseSessionId(sessionId);
-  // A limit of the host's is no part of what the caller asks for: it may have changed when the call is repeated.
-  const asked = command.type === "retry" ? { ...command, maxAttemptsTotal: undefined } : command;
-  const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, asked);
-  const prepare = (session: RoutedSession) => {
-    if (signal?.aborted) throw cancelled(command.type);
-    return command.type === "retry" ? withBeginning(context, session, command) : { command };
-  };
-  return executeOn(context, id, prepare, keyed, () => command.type === "delete");
+  return context.kernel.execute(id, prepareOn(context, id, decide, mayUndo), keyed);
 }
 
 /** Takes snapshots again where they failed before. */
 async function withBeginning(
   context: RoutedContext,
   session: RoutedSession,
-  command: Extract<Move, { type: "retry" }>,
-) {
+  command: Extract<RoutedCommand, { type: "retry" }>,
+): Promise<Prepared<RoutedCommand>> {
   const { step, baseline } = session.head;
   if (step === undefined || baseline === undefined) return { command };
   const { events } = await context.kernel.at(session.sessionId, baseline);
   const known = events.flatMap((event) => ("snapshots" in event ? (event.snapshots ?? []) : []));
   if (known.every(({ value }) => value !== undefined)) return { command };
-  const structure = await context.pinned.structure(session);
-  const { payloads, ...begun } = await beginStep(context, session, structure, step);
+  const { payloads, ...begun } = await beginStep(context, session, await context.pinned.structure(session), step);
   return { command: { ...command, ...begun }, payloads };
-}
-
-function saidOf({ reason, operator }: { readonly [name in "reason" | "operator"]?: string | undefined }) {
-  if (reason !== undefined && reason !== "") requireText("reason", reason);
-  if (operator !== undefined) requireText("operator", operator, NAME_MAX);
-  return { reason, operator };
 }
 
 /** A person's answer to what a step's gate waits for. */
@@ -316,30 +252,34 @@ export interface RoutedApproval extends Keyed {
 /** Takes a person's answer. Throws `APPROVAL_REFUSED`. */
 export async function answerQuestion(
   context: RoutedContext,
-  sessionId: string,
-  decision: "approve" | "deny",
+  id: string,
+  type: "approve" | "deny",
   { by, note, evidenceHash, signature, idempotencyKey }: RoutedApproval,
 ): Promise<RoutedView> {
-  const id = parseSessionId(sessionId);
-  requireText("by", by, NAME_MAX);
-  if (decision === "deny" || (note !== undefined && note !== "")) requireText("note", note);
-  const keyed =
-    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note ?? null, evidenceHash]);
+  requireName(by);
+  if (type === "deny") requireText("note", note, TEXT_MAX);
+  else requireSaid({ note });
   const { maxAttempts, maxAttemptsTotal } = context.options.limits;
-  const prepare = async (session: RoutedSession): Promise<{ command: RoutedCommand }> => {
-    const question = await requireQuestion(context, session, evidenceHash);
-    const given = { decision, by, note, signature };
-    const found = await requireDecision(context.options.approvals, { ...question, sessionId: id }, given);
-    const said = { by, evidenceHash, note, ...found };
-    return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
+  const decide = async (session: RoutedSession): Promise<Prepared<RoutedCommand>> => {
+    const question = await questionOf(context, session);
+    if (question === undefined) throw refused(0, "not_waiting", "the instance waits for no approval");
+    if (question.evidenceHash !== evidenceHash) {
+      throw refused(question.phase, "other_evidence", "the instance waits for an approval of other evidence");
+    }
+    const found = await requireDecision(context.options.approvals, question, { decision: type, by, note, signature });
+    return { command: { type, by, evidenceHash, note, ...found, maxAttempts, maxAttemptsTotal } };
   };
-  return viewNow(context, await executeOn(context, id, prepare, keyed));
+  return viewNow(context, await execute(context, id, decide, [type, by, note ?? null, evidenceHash], idempotencyKey));
 }
 
-const NAME_MAX = 200;
+function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {
+  const remedy = "Read the instance's status again: it says what waits for a decision, and by whom.";
+  return approvalRefused(message, remedy, { phase, reason });
+}
+
 const TEXT_MAX = 4000;
 
-function requireText(field: "by" | "note" | "operator" | "reason", text: unknown, most = TEXT_MAX): void {
+function requireText(field: "by" | "note", text: unknown, most: number): void {
   if (typeof text === "string" && !isInvisible(text) && text.length <= most) return;
   const expected = `a text of 1 to ${most.toLocaleString("en")} characters`;
   throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}`, {
@@ -348,14 +288,18 @@ function requireText(field: "by" | "note" | "operator" | "reason", text: unknown
   });
 }
 
-async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {
-  const question = await questionOf(context, session);
-  if (question === undefined) throw refused(0, "not_waiting", "the instance waits for no approval");
-  if (question.evidenceHash === evidenceHash) return question;
-  throw refused(question.phase, "other_evidence", "the instance waits for an approval of other evidence");
+/** Checks the name of who decides. */
+export function requireName(by: unknown): void {
+  requireText("by", by, 200);
 }
 
-function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {
-  const remedy = "Read the instance's status again: it says what waits for a decision, and by whom.";
-  return approvalRefused(message, remedy, { phase, reason });
+/** Checks a note, which may be missing. */
+export function requireNote(note: unknown): void {
+  if (note !== undefined) requireText("note", note, TEXT_MAX);
+}
+
+/** Checks a name and a note where both may be missing, and the note empty. */
+export function requireSaid({ by, note }: Pick<Attributed, "by" | "note">): void {
+  if (by !== undefined) requireName(by);
+  if (note !== "") requireNote(note);
 }

@@ -4,7 +4,6 @@
  * thrown. Before that, a report's details go to the gate of its step, by the same rules as the evidence of a phase: rules
  * first, verifiers only if nothing else is wrong.
  */
-import { hashEvidence } from "../approval/message.js";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import { measuredOutcome } from "../gate/format.js";
 import { type Judged, judge } from "../gate/judge.js";
@@ -17,8 +16,7 @@ import { singleLine } from "../workflow/report.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
 import type { FieldGate } from "../workflow/structure.js";
 import { askDecider, type Decided } from "./ask-decider.js";
-import type { Waiting } from "./asking.js";
-import type { DeciderWait } from "./decider-wait.js";
+import type { DeciderWait, Waiting } from "./asking.js";
 import type { DecisionRequest, RoutedHistoryEntry, StepReport } from "./decision/request.js";
 import { type RoutedContext, recentEntries } from "./options.js";
 import {
@@ -60,7 +58,7 @@ export async function decidePending(
  * Returns the commit with the decision on the report at a version; if a resume has replaced that report, on the
  * replacement. Returns the newest commit if nothing is decided yet.
  */
-export async function answerAfter(
+async function answerAfter(
   { kernel }: RoutedContext,
   sessionId: RoutedCommit["sessionId"],
   version: number,
@@ -72,6 +70,21 @@ export async function answerAfter(
     if (commit.head.pending === undefined) break;
   }
   return last;
+}
+
+/**
+ * Returns the commit that answers a call: the one with the decision, for which the decider is asked if the commit has left a
+ * question to it. A repeated call gets the first one's answer.
+ */
+export async function decideAfter(
+  context: RoutedContext,
+  taken: RoutedCommit & { readonly replayed: boolean },
+  waiting: Waiting,
+): Promise<RoutedCommit> {
+  const answered = taken.replayed ? await answerAfter(context, taken.sessionId, taken.version) : taken;
+  const { status, pending } = answered.head;
+  if (status !== "active" || pending === undefined || pending.awaiting !== undefined) return answered;
+  return decidePending(context, answered, pending, waiting);
 }
 
 /** Returns the current texts of a workflow. Throws `DEFINITION_UNAVAILABLE` if they can't be read. */
@@ -125,32 +138,19 @@ async function decide(
     close();
     throw await recordFailure(context, session, pending, error, Math.round(clock.elapsed() - begun));
   }
-  const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = decided;
+  const { next } = decided;
   // Coming back to the current step does not enter it again.
   const stays = pending.operation === "resume" && next === session.head.step;
-  const counted = !stays && next !== FINISH && stepOf(structure, next)?.maxVisits !== undefined;
-  const command = {
-    type: "decide" as const,
-    pending: pending.version,
-    next,
-    status,
-    contextUpdates,
-    context: decided.context,
-    milliseconds,
-    notes,
-    counted,
-    stays,
-    reasoning,
-    usage,
-  };
+  const entered = stays ? undefined : stepOf(structure, next);
+  const counted = entered?.maxVisits !== undefined;
+  const command = { type: "decide" as const, pending: pending.version, ...decided, counted, stays };
   const begin = async () => {
     const { payloads, ...begun } = await beginStep(context, session, structure, next);
     return { command: { ...command, ...begun }, payloads };
   };
-  const begins = !stays && stepOf(structure, next)?.gate !== undefined;
   const prepare = (current: RoutedSession | undefined) => {
     if (!isPending(current?.head, pending)) return ANSWERED;
-    return begins ? begin() : { command };
+    return entered?.gate === undefined ? { command } : begin();
   };
   // This engine read or wrote the question itself: the append detects if it is outdated.
   const commit = await context.kernel.execute(sessionId, prepare, undefined, { trustsHead: true });
@@ -192,11 +192,11 @@ async function requestFor(
     workflow,
     allowed,
     currentStep: head.step,
-    ...(pending.assumedStep === undefined ? {} : { assumedStep: assumedStepOf(pending.assumedStep, workflow.steps) }),
-    status: "RUNNING",
+    assumedStep: pending.assumedStep && assumedStepOf(pending.assumedStep, workflow.steps),
+    status: "active",
     context: head.context,
     history: shown === 0 ? [] : history.slice(-shown).map((entry) => asHistory(entry, workflow.steps)),
-    ...reportOf(asked ?? (await entryOf(context, session, pending))),
+    report: asked === undefined ? await reportOf(context, session, pending) : asked.report,
   };
 }
 
@@ -215,36 +215,23 @@ function assumedStepOf(assumed: string, steps: readonly RoutedStep[]): string {
 }
 
 function asHistory(entry: RoutedEntry, steps: readonly RoutedStep[]): RoutedHistoryEntry {
-  const { timestamp, stepName, assumedStep, report, outcomeStatus, determinedNextStep } = entry;
-  const shown: { -readonly [Key in keyof RoutedHistoryEntry]: RoutedHistoryEntry[Key] } = {
-    timestamp,
-    stepName,
-    outcomeStatus,
-  };
-  const assumed = assumedStep === undefined ? undefined : assumedStepOf(assumedStep, steps);
+  const { timestamp, stepName, report, outcomeStatus, determinedNextStep } = entry;
+  const assumed = entry.assumedStep === undefined ? undefined : assumedStepOf(entry.assumedStep, steps);
   // A client's own words are not repeated.
-  if (assumed !== undefined && steps.some(({ name }) => name === assumed)) shown.assumedStep = assumed;
-  if (report !== undefined) shown.report = report;
-  if (determinedNextStep !== undefined) shown.determinedNextStep = determinedNextStep;
-  return shown;
+  const assumedStep = steps.some(({ name }) => name === assumed) ? assumed : undefined;
+  return { timestamp, stepName, assumedStep, report, outcomeStatus, determinedNextStep };
 }
 
-function reportOf(entry: Pick<RoutedEntry, "report"> | undefined): { report?: StepReport } {
-  return entry?.report === undefined ? {} : { report: entry.report };
-}
-
-/** Reads an entry that is no longer among the last ones. */
-async function entryOf(
+/** Reads a report whose entry is no longer among the last ones. */
+async function reportOf(
   { kernel }: RoutedContext,
   { sessionId }: RoutedSession,
   { version, operation }: PendingDecision,
-) {
+): Promise<StepReport | undefined> {
   if (operation === "start") return undefined;
   const { events } = await kernel.at(sessionId, version);
   const reported = events.find(({ type }) => type === "reported");
-  if (reported?.type !== "reported") return undefined;
-  const report: StepReport = { ...reported.report, status: String(reported.report.status) };
-  return { report };
+  return reported?.type === "reported" ? { ...reported.report, status: String(reported.report.status) } : undefined;
 }
 
 async function recordFailure(
@@ -262,13 +249,7 @@ async function recordFailure(
 }
 
 function isPending(head: RoutedHead | undefined, { version }: PendingDecision): boolean {
-  return head?.status === "RUNNING" && head.pending?.version === version;
-}
-
-/** The verdict of a step's gate on a report. */
-interface JudgedReport extends Judged<Verification> {
-  /** The hash that an approval is bound to. */
-  readonly evidenceHash: string;
+  return head?.status === "active" && head.pending?.version === version;
 }
 
 /** Takes a report's details to its step's gate. Steps count as phases by their position, from 1. */
@@ -279,7 +260,7 @@ export async function judgeReport(
   { name, gate }: PinnedStep & { readonly gate: FieldGate },
   evidence: JsonObject,
   followed: Followed,
-): Promise<JudgedReport> {
+): Promise<Judged<Verification>> {
   const { enforcement, telemetry } = context.options;
   const phase = { number: numberOf(structure, name), gate };
   const facts = { id: session.sessionId, workflowType: structure.name, target: "", phase: phase.number };
@@ -287,17 +268,16 @@ export async function judgeReport(
   const checks = {
     enforcement,
     surroundings: () => ({ session: { ...facts, attempt } }),
-    verify: () => verifyEvidence(verifyContext(context), verified(session), {}, phase, evidence, [], followed),
+    verify: () =>
+      verifyEvidence({ ...context, pinned: undefined }, verified(session), {}, phase, evidence, [], followed),
   };
+  if (telemetry === undefined) return judge(gate, evidence, checks);
   const { sessionId } = session;
-  const judged = await (telemetry === undefined
-    ? judge(gate, evidence, checks)
-    : telemetry.measure(
-        { kind: "gate", sessionId, workflowType: structure.name, phase: name, attempt, evidence },
-        async () => judge(gate, evidence, checks),
-        ({ verdict }) => measuredOutcome(gate, verdict),
-      ));
-  return { ...judged, evidenceHash: hashEvidence(evidence) };
+  return telemetry.measure(
+    { kind: "gate", sessionId, workflowType: structure.name, phase: name, attempt, evidence },
+    async () => judge(gate, evidence, checks),
+    ({ verdict }) => measuredOutcome(gate, verdict),
+  );
 }
 
 /** What the verification of a step takes from its instance. */
@@ -317,15 +297,15 @@ export async function beginStep(
   const gate = stepOf(structure, name)?.gate;
   if (gate === undefined) return { payloads: [] };
   const phases = [{ number: numberOf(structure, name), gate }];
-  return (await beginPhase(verifyContext(context), verified(session), { phases, isStep: true }, 0)) ?? { payloads: [] };
+  return (
+    (await beginPhase({ ...context, pinned: undefined }, verified(session), { phases, isStep: true }, 0)) ?? {
+      payloads: [],
+    }
+  );
 }
 
 function numberOf({ steps }: RoutedStructure, name: string): number {
   return steps.findIndex((step) => step.name === name) + 1;
-}
-
-function verifyContext({ options, kernel, beginnings, onChecks, notifications, caller }: RoutedContext) {
-  return { options, kernel, beginnings, onChecks, notifications, caller };
 }
 
 function verified<O extends VerifiedInstance>({ head, ...session }: O) {

@@ -1,7 +1,7 @@
 /**
  * The engine of routed workflows. The entry file of this folder; what is decided where:
- * - state/: pure: what a state allows and when failures end an instance (transition.ts), what follows from an event
- *   (apply-event.ts), the format of the log (machine.ts)
+ * - state/: pure: what a state allows, what follows from a command and when failures end an instance (transition.ts), the
+ *   format of the log (events.ts)
  * - options.ts: options with their defaults, and what the operations share; types.ts: requests and results
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
  * - decide.ts: a report must pass its step's gate; then the decider is asked once, and which of its failures are recorded
@@ -98,17 +98,11 @@ export class RoutedEngine extends SessionEngine<RoutedNotificationMap, RoutedCom
 export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
   checkRoutedOptions(options);
   const context = createRoutedContext(resolveRoutedOptions(options), new RoutedNotifications());
-  const { notifications, options: resolved } = context;
-  const { storage, clock, limits, telemetry } = resolved;
+  const { notifications } = context;
+  const { storage, clock, limits, telemetry } = context.options;
   const { maxConcurrent } = limits;
-  const operations = new Operations({
-    context: () => context,
-    notifications,
-    clock,
-    maxConcurrent,
-    engine: "routed",
-    telemetry,
-  });
+  const shared = { notifications, clock, maxConcurrent, telemetry };
+  const operations = new Operations({ context: () => context, engine: "routed", ...shared });
   return new RoutedEngine({
     kind: "routed",
     storage,
@@ -120,19 +114,14 @@ export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
   });
 }
 
-/** Checks and reads a watched commit; undefined if it is behind an approval that this host does not accept. */
+/** Checks and reads a watched commit; undefined, and reported, if it is behind an approval that this host does not accept. */
 async function readWatched(context: RoutedContext, commit: Commit): Promise<RoutedCommit | undefined> {
   const read = readWhole(routedMachine, commit, context.options.hashKey);
-  return (await isAccepted(context, read)) ? read : undefined;
-}
-
-/** Returns true if a watched commit is not behind an approval that this host does not accept; reports one that is. */
-async function isAccepted(context: RoutedContext, commit: RoutedCommit): Promise<boolean> {
   try {
-    return await requireAccepted(context, commit);
+    return (await requireAccepted(context, read)) ? read : undefined;
   } catch (error) {
     if (!isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
     context.notifications.report("watch", error);
-    return false;
+    return undefined;
   }
 }

@@ -34,7 +34,7 @@ export interface RoutedNotificationMap
   /** A person has approved what a step's gate waits for. */
   approved: InstanceNotification & { readonly step: string; readonly by: string; readonly authenticated: boolean };
   /** A person has denied what a step's gate waits for. */
-  denied: InstanceNotification & { readonly step: string; readonly by: string; readonly authenticated: boolean };
+  denied: RoutedNotificationMap["approved"];
   /** The next step was chosen; `milliseconds` is the time that the decider took. */
   decided: InstanceNotification & { readonly from?: string; readonly next: string; readonly milliseconds: number };
   /** An instance was suspended by the host. */
@@ -87,10 +87,7 @@ export function announceRouted(
   for (const event of events) {
     switch (event.type) {
       case "started":
-        notifications.notify("started", {
-          ...about,
-          step: event.firstStep,
-        });
+        notifications.notify("started", { ...about, step: event.firstStep });
         break;
       case "continued":
         break;
@@ -115,13 +112,11 @@ export function announceRouted(
         break;
       }
       case "decided": {
-        const { from, next, milliseconds, status } = event;
+        const { from, next, milliseconds } = event;
         notifications.notify("decided", { ...about, from, next, milliseconds });
-        if (status === "COMPLETED") {
-          const milliseconds = Date.parse(at) - Date.parse(head.createdAt);
-          notifications.notify("completed", { ...about, milliseconds });
-        }
-        if (head.status === "FAILED")
+        const sinceStart = Date.parse(at) - Date.parse(head.createdAt);
+        if (head.status === "completed") notifications.notify("completed", { ...about, milliseconds: sinceStart });
+        if (head.status === "failed")
           notifications.notify("failed", { ...about, code: head.code, reason: head.reason });
         break;
       }

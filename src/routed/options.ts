@@ -87,28 +87,10 @@ export interface RoutedEngineOptions
 }
 
 /** Options with all defaults filled in. */
-interface ResolvedRoutedOptions
-  extends Pick<
-    ResolvedOptions,
-    | "storage"
-    | "enforcement"
-    | "verifiers"
-    | "hashKey"
-    | "approvals"
-    | "inspectorUrl"
-    | "clock"
-    | "evidenceLimits"
-    | "owner"
-    | "quotas"
-    | "telemetry"
-  > {
-  readonly workflows: RoutedSource;
-  readonly decider: StepDecider;
-  readonly limits: RoutedLimits;
-  readonly firstStep: "first" | "decider";
-  readonly historyShown: number;
-  readonly newId: () => string;
-}
+type ResolvedRoutedOptions = Omit<ResolvedOptions, "limits"> &
+  Required<Pick<RoutedEngineOptions, "workflows" | "decider" | "firstStep" | "historyShown" | "newId">> & {
+    readonly limits: RoutedLimits;
+  };
 
 /** Routed sessions have no phases with texts. */
 const NO_CONTENT: ResolvedOptions["content"] = {
@@ -149,30 +131,22 @@ export function checkRoutedOptions(options: RoutedEngineOptions): void {
  * @throws {PhasegateError} `INVALID_INPUT` when an approver's key or `inspectorUrl` is invalid.
  */
 export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRoutedOptions {
-  const { workflows, decider, firstStep = "first", historyShown = 5 } = options;
-  const { limits = {}, ...rest } = options;
+  const { workflows, decider, firstStep = "first", historyShown = 5, limits = {}, newId, ...rest } = options;
+  const { maxContextBytes, maxReportBytes, deciderDeadlineMs } = DEFAULT_ROUTED_LIMITS;
   const shared = resolveOptions({ ...rest, limits, content: NO_CONTENT });
-  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits } = shared;
-  const { inspectorUrl, owner, quotas, telemetry } = shared;
-  const { newId = clock.newId } = options;
   return {
-    storage,
-    enforcement,
-    verifiers,
-    approvals,
-    clock,
-    evidenceLimits,
-    hashKey,
-    inspectorUrl,
-    owner,
+    ...shared,
     workflows,
-    decider: telemetry?.decider(decider) ?? decider,
-    telemetry,
-    quotas,
-    limits: { ...resolveLimits(limits), ...shared.limits },
+    decider: shared.telemetry?.decider(decider) ?? decider,
+    limits: {
+      ...shared.limits,
+      maxContextBytes: limits.maxContextBytes ?? maxContextBytes,
+      maxReportBytes: limits.maxReportBytes ?? maxReportBytes,
+      deciderDeadlineMs: Math.min(limits.deciderDeadlineMs ?? deciderDeadlineMs, TIMER_MAX),
+    },
     firstStep,
     historyShown,
-    newId,
+    newId: newId ?? shared.clock.newId,
   };
 }
 
@@ -210,22 +184,16 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     },
     onReplay: (sessionId, version) => notifications.notify("replayed", { sessionId, version }),
   });
-  const pinned = new PinnedStructures(kernel);
-  const approvals = new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS);
-  const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
-  const asking = new Asking();
-  const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
-    notifications.notify("verifying", { sessionId, ...checks });
-  const shared = { options, kernel, hostKernel: kernel, pinned, beginnings, onChecks };
-  return { ...shared, approvals, notifications, asking };
-}
-
-function resolveLimits(given: Partial<RoutedLimits>): Omit<RoutedLimits, keyof ResolvedOptions["limits"]> {
-  const { maxContextBytes, maxReportBytes, deciderDeadlineMs } = DEFAULT_ROUTED_LIMITS;
   return {
-    maxContextBytes: given.maxContextBytes ?? maxContextBytes,
-    maxReportBytes: given.maxReportBytes ?? maxReportBytes,
-    deciderDeadlineMs: Math.min(given.deciderDeadlineMs ?? deciderDeadlineMs, TIMER_MAX),
+    options,
+    kernel,
+    hostKernel: kernel,
+    pinned: new PinnedStructures(kernel),
+    beginnings: new Beginnings(kernel, ({ step }: RoutedHead) => step),
+    onChecks: ({ sessionId }, checks) => notifications.notify("verifying", { sessionId, ...checks }),
+    approvals: new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS),
+    notifications,
+    asking: new Asking(),
   };
 }
 

@@ -1,23 +1,23 @@
 /** A handle on one instance of a routed workflow. */
 import type { Receipt } from "../log/commit.js";
-import type { AssignRequest } from "../phased/commands.js";
+import type { AssignRequest, Attributed } from "../phased/commands.js";
 import type { Keyed } from "../phased/state/commands.js";
-import type { Owner } from "../ports/actor.js";
+import { checkOwner, type Owner } from "../ports/actor.js";
 import type { Operations } from "../runtime/operations.js";
 import { parseSessionId } from "../workflow/names.js";
 import { advance, resume } from "./advance.js";
 import type { RoutedAudit } from "./approvals.js";
 import {
   answerQuestion,
-  assign,
-  cancel,
+  move,
   type ReleaseRequest,
   type RoutedApproval,
-  type RoutedMove,
   release,
   remove,
+  requireName,
+  requireNote,
+  requireSaid,
   retry,
-  suspend,
 } from "./commands.js";
 import type { RoutedContext } from "./options.js";
 import { type RoutedEntry, RoutedHistory, withReveal } from "./state/history.js";
@@ -29,7 +29,10 @@ import { acceptedState, requireInstance, stepView, viewInstance } from "./views.
  * One instance of a routed workflow. It has no state, so it can be created again at any time. Every method may reject with
  * `SESSION_NOT_FOUND`, `TAMPERED` (the log is not what was written), `FORMAT_TOO_NEW`, `BUSY`, `STORAGE_FAILED` or
  * `INTERNAL`, with `INVALID_INPUT` if its id can't be one, and with `APPROVAL_REFUSED` if it passed a gate with an approval
- * that this host does not accept.
+ * that this host does not accept; with a key that came with another command before, with `IDEMPOTENCY_KEY_REUSED`. Those that
+ * ask the decider (`advance`, `resume`, `retry`) also with `DECIDER_FAILED` if it fails or gives no usable answer (the report
+ * is kept, and `retry` continues with it), `CANCELLED` if `signal` was aborted before the decision was written,
+ * `DEFINITION_UNAVAILABLE` if the workflow's texts can't be read, and `TOO_LARGE` if the question is larger than the decider takes.
  */
 export class RoutedSession {
   /** The id of the instance. */
@@ -48,11 +51,6 @@ export class RoutedSession {
    * @throws {PhasegateError} `STEP_NOT_CURRENT` when `report.step_id` names another step than the current one.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the instance is suspended.
    * @throws {PhasegateError} `CONFLICT` when another report was decided first: this one was not taken.
-   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
-   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
-   * @throws {PhasegateError} `CANCELLED` when `request.signal` was aborted before the decision was written.
-   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
-   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
   advance(request: AdvanceRequest): Promise<RoutedResult> {
     return this.#operations.run("advance", (context) => advance(context, this.id, request));
@@ -64,11 +62,6 @@ export class RoutedSession {
    * @throws {PhasegateError} `INVALID_INPUT` when the assumed step is not a name, or the report, the updates or the idempotency key are invalid.
    * @throws {PhasegateError} `STEP_NOT_CURRENT` when `report.step_id` names another step than the current one.
    * @throws {PhasegateError} `CONFLICT` when another report was decided first: this one was not taken.
-   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
-   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
-   * @throws {PhasegateError} `CANCELLED` when `request.signal` was aborted before the decision was written.
-   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
-   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
   resume(request: ResumeRequest): Promise<RoutedResult> {
     return this.#operations.run("resume", (context) => resume(context, this.id, request));
@@ -106,30 +99,31 @@ export class RoutedSession {
   /**
    * Suspends an instance until `resume`.
    * @throws {PhasegateError} `INVALID_TRANSITION` when it is not running.
-   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    */
-  suspend(request: RoutedMove = {}): Promise<RoutedView> {
-    return this.#operations.run("suspend", (context) => suspend(context, this.id, request));
+  suspend(request: Attributed = {}): Promise<RoutedView> {
+    return this.#operations.run("suspend", async (context) => {
+      const { by, note, idempotencyKey } = request;
+      requireSaid({ by, note });
+      return move(context, this.id, { type: "suspend", reason: note, operator: by }, idempotencyKey);
+    });
   }
 
   /**
    * Ends an instance permanently: `FAILED`, without a retry.
    * @throws {PhasegateError} `INVALID_TRANSITION` when it is neither running nor suspended.
-   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    */
-  cancel(request: Omit<RoutedMove, "operator"> = {}): Promise<RoutedView> {
-    return this.#operations.run("cancel", (context) => cancel(context, this.id, request));
+  cancel(request: Omit<Attributed, "by"> = {}): Promise<RoutedView> {
+    return this.#operations.run("cancel", async (context) => {
+      const { note, idempotencyKey } = request;
+      requireSaid({ note });
+      return move(context, this.id, { type: "cancel", reason: note }, idempotencyKey);
+    });
   }
 
   /**
    * Retries a failed instance, with the undecided report if there is one.
    * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
    * @throws {PhasegateError} `INVALID_TRANSITION` when it has not failed, or can't be retried.
-   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
-   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
-   * @throws {PhasegateError} `CANCELLED` when `request.signal` was aborted before the decision was written.
-   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
-   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
   retry(request: Keyed & FollowedDecision = {}): Promise<RoutedResult> {
     return this.#operations.run("retry", (context) => retry(context, this.id, request));
@@ -140,7 +134,7 @@ export class RoutedSession {
    * failed one gets the whole number of attempts again. For the host only.
    * @throws {PhasegateError} `INVALID_TRANSITION` when it is neither, or not in the status `from`, or can't be retried.
    * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
-   * @throws {PhasegateError} `INVALID_INPUT` when `operator` or `note` is empty or too long.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
    */
   release(request: ReleaseRequest): Promise<RoutedView> {
     return this.#operations.run("release", (context) => release(context, this.id, request));
@@ -150,7 +144,6 @@ export class RoutedSession {
    * Approves what a step's gate waits for. For the host only.
    * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the approval does not count; `details.reason` says why.
    * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
-   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    */
   approve(request: RoutedApproval): Promise<RoutedView> {
     return this.#operations.run("approve", (context) => answerQuestion(context, this.id, "approve", request));
@@ -160,7 +153,6 @@ export class RoutedSession {
    * Denies what a step's gate waits for: a failed attempt. For the host only.
    * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count; `details.reason` says why.
    * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
-   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    */
   deny(request: RoutedApproval & { readonly note: string }): Promise<RoutedView> {
     return this.#operations.run("deny", (context) => answerQuestion(context, this.id, "deny", request));
@@ -171,14 +163,19 @@ export class RoutedSession {
    * @throws {PhasegateError} `INVALID_INPUT` when a name is empty, too long, or has hidden characters.
    */
   assign(owner: Owner, request: AssignRequest): Promise<RoutedView> {
-    return this.#operations.run("assign", (context) => assign(context, this.id, owner, request));
+    return this.#operations.run("assign", async (context) => {
+      const { by, note, idempotencyKey } = request;
+      requireName(by);
+      requireNote(note);
+      return move(context, this.id, { type: "assign", owner: checkOwner(owner), by, note }, idempotencyKey);
+    });
   }
 
   /**
-   * Deletes an instance with a tombstone that records the reason; its id is never used again.
+   * Deletes an instance with a tombstone that records who did it and why; its id is never used again.
    * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no such instance.
    */
-  async delete(request: Pick<RoutedMove, "reason" | "operator"> = {}): Promise<void> {
+  async delete(request: Pick<Attributed, "by" | "note"> = {}): Promise<void> {
     await this.#operations.run("delete", (context) => remove(context, this.id, request));
   }
 

@@ -5,18 +5,15 @@
 
 import { type ListedSession, waitingAs } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
-import type { Executed } from "../log/commit.js";
-import type { Prepared, PreparedOr, Unwritten } from "../log/log.js";
-import type { KeyedRequest } from "../log/machine.js";
+import type { Prepare, PreparedOr } from "../log/log.js";
 import { fullAt } from "../phased/context.js";
 import { tooManyActive } from "../phased/state/commands.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import { notAccepted, questionIn } from "./approvals.js";
 import { instructionsOf, loadTexts } from "./decide.js";
-import type { RoutedStatus } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
-import { type RoutedCommand, type RoutedEvent, type RoutedHead, stepOf } from "./state/events.js";
+import { type RoutedCommand, type RoutedHead, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { allowedOperations, noInstance, type RoutedOperation, setsGoing } from "./state/transition.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView, UnapprovedStep } from "./types.js";
@@ -50,49 +47,26 @@ export function isStillThere({ version }: UnapprovedStep, { head }: RoutedSessio
 }
 
 /**
- * Decides a command on an instance and writes the outcome. Throws `SESSION_NOT_FOUND`, and `APPROVAL_REFUSED` if the
- * instance is behind an approval that this host does not accept, unless `mayUndo` says that the command revokes it.
+ * Returns how a command on an instance is prepared. Throws `SESSION_NOT_FOUND`, and `APPROVAL_REFUSED` if the instance is
+ * behind an approval that this host does not accept, unless `mayUndo` says that the command revokes it.
  */
-export function executeOn(
-  context: RoutedContext,
-  id: SessionId,
-  prepare: (
-    session: RoutedSession,
-    unapproved?: UnapprovedStep,
-  ) => Promise<Prepared<RoutedCommand>> | Prepared<RoutedCommand>,
-  keyed: KeyedRequest | undefined,
-  mayUndo?: (unapproved: UnapprovedStep, session: RoutedSession) => boolean,
-): Promise<Executed<RoutedEvent, RoutedHead>>;
-/** The same, for a command that may turn out to need no commit. */
-export function executeOn<Answer>(
-  context: RoutedContext,
-  id: SessionId,
-  prepare: (session: RoutedSession, unapproved?: UnapprovedStep) => Promise<PreparedOr<RoutedCommand, Answer>>,
-  keyed: KeyedRequest | undefined,
-  mayUndo?: (unapproved: UnapprovedStep, session: RoutedSession) => boolean,
-): Promise<Executed<RoutedEvent, RoutedHead> | Unwritten<Answer>>;
-export function executeOn<Answer>(
+export function prepareOn<Answer = never>(
   context: RoutedContext,
   id: SessionId,
   prepare: (
     session: RoutedSession,
     unapproved?: UnapprovedStep,
   ) => Promise<PreparedOr<RoutedCommand, Answer>> | PreparedOr<RoutedCommand, Answer>,
-  keyed: KeyedRequest | undefined,
-  mayUndo: (unapproved: UnapprovedStep, session: RoutedSession) => boolean = () => false,
-): Promise<Executed<RoutedEvent, RoutedHead> | Unwritten<Answer>> {
-  return context.kernel.execute(
-    id,
-    async (current) => {
-      const session = requireFound(current, id);
-      const unapproved = await findUnapproved(context, session);
-      if (unapproved !== undefined && !mayUndo(unapproved, session)) await refuse(context, session, unapproved);
-      const prepared = await prepare(session, unapproved);
-      if ("command" in prepared && setsGoing(session.head, prepared.command)) await requirePlace(context);
-      return prepared;
-    },
-    keyed,
-  );
+  mayUndo: (unapproved: UnapprovedStep, session: RoutedSession) => boolean,
+): Prepare<RoutedCommand, RoutedHead, Answer> {
+  return async (current) => {
+    const session = requireFound(current, id);
+    const unapproved = await findUnapproved(context, session);
+    if (unapproved !== undefined && !mayUndo(unapproved, session)) await refuse(context, session, unapproved);
+    const prepared = await prepare(session, unapproved);
+    if ("command" in prepared && setsGoing(session.head, prepared.command)) await requirePlace(context);
+    return prepared;
+  };
 }
 
 /** Returns the summary of an instance for a list; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
@@ -102,8 +76,8 @@ export async function lookAtInstance(context: RoutedContext, id: SessionId): Pro
   const unapproved = await findUnapproved(context, session);
   if (unapproved !== undefined) await refuse(context, session, unapproved);
   const { head, summary } = session;
-  const approval = head.status === "RUNNING" && head.pending?.awaiting !== undefined;
-  const host = head.status === "FAILED" && head.retryable && head.spent >= context.options.limits.maxAttemptsTotal;
+  const approval = head.status === "active" && head.pending?.awaiting !== undefined;
+  const host = head.status === "failed" && head.retryable && head.spent >= context.options.limits.maxAttemptsTotal;
   return waitingAs(summary, { approval, waiver: false, host });
 }
 
@@ -131,7 +105,7 @@ export async function requirePlace(context: RoutedContext): Promise<void> {
 
 /** Checks what the kernel has read; sessions of other kinds count as missing. */
 function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
-  if (session !== undefined && session.head.status !== "DELETED") return session;
+  if (session !== undefined && session.head.status !== "deleted") return session;
   throw noInstance(id);
 }
 
@@ -140,7 +114,7 @@ async function findUnapproved(
   session: RoutedSession,
 ): Promise<UnapprovedStep | undefined> {
   // A deleted instance shows nothing.
-  if (!approvals.knowsApprovers || session.head.status === "DELETED") return undefined;
+  if (!approvals.knowsApprovers || session.head.status === "deleted") return undefined;
   return approvals.unapproved(session, await pinned.structure(session));
 }
 
@@ -152,9 +126,9 @@ async function refuse({ pinned }: RoutedContext, session: RoutedSession, unappro
 export async function viewInstance(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
   const found = await acceptedState(context, session);
   if (found.unapproved === undefined) return viewAccepted(context, session);
-  const { awaiting: _, ...view } = await viewAccepted(context, found.session);
   const allowed: RoutedOperation[] = isStillThere(found.unapproved, session) ? ["resume", "delete"] : ["delete"];
-  return { ...view, allowed, unapproved: found.unapproved };
+  const view = await viewAccepted(context, found.session);
+  return { ...view, awaiting: undefined, allowed, unapproved: found.unapproved };
 }
 
 /** Returns the result of a call that moves an instance. */
@@ -163,14 +137,13 @@ export async function resultOf(
   session: RoutedSession,
   replayed: boolean,
 ): Promise<RoutedResult> {
-  const answer = { ...(await viewInstance(context, session)), nextStep: await stepView(context, session), replayed };
-  if (!replayed) return answer;
-  const latest = await requireInstance(context, session.sessionId);
-  if (latest.version === session.version) return answer;
-  return {
-    ...answer,
-    now: { ...(await viewInstance(context, latest)), nextStep: await stepView(context, latest) },
-  };
+  const view = async (at: RoutedSession) => ({
+    ...(await viewInstance(context, at)),
+    nextStep: await stepView(context, at),
+  });
+  const answer = { ...(await view(session)), replayed };
+  const latest = replayed ? await requireInstance(context, session.sessionId) : session;
+  return latest.version === session.version ? answer : { ...answer, now: await view(latest) };
 }
 
 /** Returns the current step with its instructions. Throws `DEFINITION_UNAVAILABLE`. */
@@ -178,7 +151,7 @@ export async function stepView(context: RoutedContext, at: RoutedSession): Promi
   const { session } = await acceptedState(context, at);
   const { step = "", workflow, status } = session.head;
   // The end is the same in every workflow, also in one that no longer exists. A decider may end the work at a step.
-  if (step === FINISH || status === "COMPLETED") return { name: FINISH, instructions: "Workflow complete." };
+  if (step === FINISH || status === "completed") return { name: FINISH, instructions: "Workflow complete." };
   if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
   const instructions = instructionsOf(await loadTexts(context, workflow), step);
   const gate = stepOf(await context.pinned.structure(session), step)?.gate;
@@ -192,7 +165,7 @@ export async function questionOf(
 ): Promise<RoutedQuestion | undefined> {
   const { sessionId, head } = session;
   const { awaiting } = head.pending ?? {};
-  if (awaiting === undefined || head.status !== "RUNNING") return undefined;
+  if (awaiting === undefined || head.status !== "active") return undefined;
   const { steps } = await pinned.structure(session);
   const phase = steps.findIndex(({ name }) => name === head.step) + 1;
   const asked = questionIn(await kernel.at(sessionId, awaiting.version), phase);
@@ -201,27 +174,23 @@ export async function questionOf(
 
 async function viewAccepted(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
   const { sessionId, version, at, head } = session;
-  const { workflow, revision, step, context: values, pending, createdAt } = head;
-  const awaiting = pending?.awaiting === undefined ? undefined : await questionOf(context, session);
+  const { workflow, revision, step, context: values, pending, createdAt, status } = head;
+  if (status === "deleted") throw new Error("a deleted instance is not shown");
+  const awaiting = await questionOf(context, session);
   return {
     sessionId,
     workflow,
     revision,
-    status: statusOf(head),
+    status,
     currentStep: step,
     context: values,
     version,
     createdAt,
     updatedAt: at,
-    ...("completedAt" in head ? { completedAt: head.completedAt } : {}),
-    ...("reason" in head && head.reason !== undefined ? { reason: head.reason } : {}),
-    ...(pending === undefined || awaiting !== undefined ? {} : { pending: { operation: pending.operation } }),
+    completedAt: "completedAt" in head ? head.completedAt : undefined,
+    reason: "reason" in head ? head.reason : undefined,
+    pending: pending && awaiting === undefined ? { operation: pending.operation } : undefined,
     awaiting,
     allowed: allowedOperations(head),
   };
-}
-
-function statusOf({ status }: RoutedHead): RoutedStatus {
-  if (status === "DELETED") throw new Error("a deleted instance is not shown");
-  return status;
 }

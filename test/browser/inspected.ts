@@ -267,7 +267,7 @@ export async function populate({ engine, routed, recorder }: Inspected) {
   await submit(done, 4, { shipped: true });
 
   const paused = await begin("docs/start.md");
-  await engine.session(paused).pause({ operator: "cat", note: "The release comes first." });
+  await engine.session(paused).pause({ by: "cat", note: "The release comes first." });
 
   const instance = (await routed.start({ workflow: "SUPPORT", context: { ticket: 4711, customer: "Åsa" } })).sessionId;
   await routed.session(instance).advance({ report: { status: "success", message: "Answer" } });

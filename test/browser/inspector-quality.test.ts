@@ -185,8 +185,8 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const asked = await engine.session(sessionId).approval();
       await engine.session(sessionId).deny({ by: "ann", note: text, evidenceHash: asked?.evidenceHash ?? "" });
       await engine.session(sessionId).completePhase(2, { plan: `${text}!`, reviewed: true });
-      await engine.session(sessionId).pause({ operator: HOSTILE.script, note: text });
-      await engine.session(sessionId).resume({ operator: HOSTILE.script });
+      await engine.session(sessionId).pause({ by: HOSTILE.script, note: text });
+      await engine.session(sessionId).resume({ by: HOSTILE.script });
       const { sessionId: routedId } = await routed.start({ workflow: "SUPPORT", context: { [HOSTILE.script]: text } });
       await routed.session(routedId).advance({ report: { status: HOSTILE.script, message: "Answer", error: text } });
       const recorded = "intake-20261123-hostile";

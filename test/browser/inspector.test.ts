@@ -214,14 +214,14 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const fresh = await start("src/later.ts");
       await page.getByRole("link", { name: "src/later.ts" }).waitFor();
       await expect.poll(() => rows().first().innerText()).toBe("src/later.ts");
-      await world.engine.session(fresh).pause({ operator: "cat", note: "Not now." });
+      await world.engine.session(fresh).pause({ by: "cat", note: "Not now." });
       await page
         .getByRole("row", { name: /src\/later\.ts/ })
         .getByText("paused")
         .waitFor();
       await page.getByRole("link", { name: "src/later.ts" }).click();
       await settled(page);
-      await world.engine.session(fresh).resume({ operator: "cat" });
+      await world.engine.session(fresh).resume({ by: "cat" });
       await world.engine.session(fresh).completePhase(1, { summary: "short" });
       await page.locator(".timeline").getByText("refused").waitFor();
       await page.locator(".attempt > summary").getByText("refused").waitFor();
@@ -396,8 +396,8 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const end = new AbortController();
       const work = async () => {
         while (!end.signal.aborted) {
-          await world.engine.session(busy).pause({ operator: "cat" });
-          await world.engine.session(busy).resume({ operator: "cat" });
+          await world.engine.session(busy).pause({ by: "cat" });
+          await world.engine.session(busy).resume({ by: "cat" });
           await new Promise((resolve) => setTimeout(resolve, 20));
         }
       };

@@ -81,7 +81,7 @@ async function getStuck({ engine, asking, routed, start }: Host) {
   const paused = await start("paused");
   await engine.session(paused).pause({ note: "back after lunch" });
   const { sessionId: suspended } = await routed.start({ workflow: "GARDEN" });
-  await routed.session(suspended).suspend({ reason: "rain" });
+  await routed.session(suspended).suspend({ note: "rain" });
 
   const left = [await start("left/one"), await start("left/two")];
   return { spent: [spent, undug], asks, unable, paused: [paused, suspended], left };

@@ -47,7 +47,7 @@ describe("phasegate approve", () => {
     );
     await change("after");
     expect(JSON.stringify(await blind.submit())).toContain("nothing was recorded; retry_phase records it again");
-    await blind.engine.session(blind.sessionId).retryPhase(2, { by: "agent" });
+    await blind.engine.session(blind.sessionId).retryPhase(2, { as: "agent" });
     await change("after that");
     expect(await blind.submit()).toMatchObject({ passed: true });
     const seeing = await approve(["--project", project]);

@@ -38,9 +38,9 @@ describe("phasegate retry", () => {
   it("grants more attempts than the agent has, and is shown as done by the host", async () => {
     const { engine, failed, cli } = await aState();
     const id = await failed("a");
-    await engine.session(id).retryPhase(1, { by: "agent" });
+    await engine.session(id).retryPhase(1, { as: "agent" });
     await engine.session(id).completePhase(1, {});
-    await expect(engine.session(id).retryPhase(1, { by: "agent" })).rejects.toMatchObject({
+    await expect(engine.session(id).retryPhase(1, { as: "agent" })).rejects.toMatchObject({
       code: "ATTEMPTS_EXHAUSTED",
     });
     const done = await cli("retry", id, ...BY);
@@ -85,9 +85,9 @@ describe("phasegate retry", () => {
     const { engine, cli } = await aState();
     const { sessionId: id } = await engine.start({ workflowType: "two_phases", target: "a" });
     await engine.session(id).completePhase(1, {});
-    await engine.session(id).retryPhase(1, { by: "agent" });
+    await engine.session(id).retryPhase(1, { as: "agent" });
     await engine.session(id).completePhase(1, {});
-    await engine.session(id).skipPhase(1, { by: "ann", reason: "known" });
+    await engine.session(id).skipPhase(1, { by: "ann", note: "known" });
     await engine.session(id).rollback(1);
     await expect(engine.session(id).completePhase(1, built)).rejects.toMatchObject({
       code: "ATTEMPTS_EXHAUSTED",
@@ -284,7 +284,7 @@ describe("phasegate sync", () => {
     const options = { spec_path: "specs" };
     const { sessionId: id } = await engine.start({ workflowType: "planned", target: "specs", options });
     await writeFile(join(project, "specs/tasks.md"), PLAN.replace("- [ ] reviewed\n", ""));
-    await expect(engine.session(id).syncPlan({ by: "agent" })).rejects.toMatchObject({
+    await expect(engine.session(id).syncPlan({ as: "agent" })).rejects.toMatchObject({
       code: "NOT_ALLOWED",
       remedy: expect.stringContaining("phasegate sync"),
     });
@@ -293,7 +293,7 @@ describe("phasegate sync", () => {
     expect(preview).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing was changed") });
     const done = await run("sync", id, ...BY, "--json", ...flags);
     expect(JSON.parse(done.stdout).done).toMatchObject([{ sessionId: id, changed: true, takenAway: 1 }]);
-    expect(await engine.session(id).syncPlan({ by: "agent" })).toMatchObject({ changed: false });
+    expect(await engine.session(id).syncPlan({ as: "agent" })).toMatchObject({ changed: false });
     expect((await engine.session(id).phase()).contentChanged).toBe(false);
     expect(await run("sync", id, "--by", "ann", "--state", state)).toMatchObject({ code: 2 });
     const { stdout } = await run("show", id, "--state", state);

@@ -45,7 +45,7 @@ describe("an instance of a routed workflow, in the commands", () => {
     const { code, stdout } = await run("show", id, "--state", state);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {2}workflow {2}GARDEN \(routed, revision \w+\)$/m);
-    expect(stdout).toMatch(/^ {2}status {4}RUNNING, at Dig$/m);
+    expect(stdout).toMatch(/^ {2}status {4}active, at Dig$/m);
     expect(stdout).toMatch(/^ {2}waits {5}for ann: Deep .+enough\?$/m);
     expect(stdout).toMatch(/^\S+ \S+ {2}Dig: success\n {4}· .*depth/m);
     expect(stdout).not.toContain("\u001b");
@@ -71,7 +71,7 @@ describe("an instance of a routed workflow, in the commands", () => {
     );
     expect(yes).toMatchObject({ code: 0, stderr: "" });
     const again = await word("approve", "--approvers", approvers);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for no approval: it is RUNNING") });
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for no approval: it is active") });
     expect((await engine.session(id).advance(DUG)).nextStep.name).toBe("Sow");
     const audit = await run("audit", id, "--state", state, "--approvers", approvers);
     expect(audit.stdout).toMatch(

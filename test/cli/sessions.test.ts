@@ -201,7 +201,7 @@ describe("phasegate show", () => {
       const { sessionId: failed } = await engine.start({ workflowType: "two_phases", target: "failed" });
       for (const _ of "123") await engine.session(failed).completePhase(1, {});
       const { sessionId: done } = await engine.start({ workflowType: "two_phases", target: "done" });
-      await engine.session(done).skipPhase(1, { by: "me", reason: "known" });
+      await engine.session(done).skipPhase(1, { by: "me", note: "known" });
       await engine.session(done).completePhase(2, {});
     });
     const failed = await run("show", idOn("two_phases_failed", 1), "--state", state);

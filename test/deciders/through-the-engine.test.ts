@@ -34,7 +34,7 @@ describe("a routed engine", () => {
     // The engine refuses a step that does not exist, and asks again.
     expect(await engine.session(id).advance(DONE)).toMatchObject({ nextStep: { name: "Water" } });
     expect(JSON.stringify(server.requests[2]?.body)).toContain("is no step that may follow");
-    expect(await engine.session(id).advance(DONE)).toMatchObject({ status: "COMPLETED" });
+    expect(await engine.session(id).advance(DONE)).toMatchObject({ status: "completed" });
     expect(server.requests).toHaveLength(5);
     const log = await stored();
     expect(log).toContain("gemini-test");
@@ -50,7 +50,7 @@ describe("a routed engine", () => {
     const { engine, id, stored } = await garden(decider);
     const error = await failure(engine.session(id).advance(DONE));
     expect(error).toMatchObject({ code: "DECIDER_FAILED", details: { reason: "http", status: 403 } });
-    expect(await engine.session(id).state()).toMatchObject({ status: "FAILED" });
+    expect(await engine.session(id).state()).toMatchObject({ status: "failed" });
     expect(await engine.session(id).retry()).toMatchObject({ nextStep: { name: "Sow" } });
     const all = `${await stored()}${inspect([error, exchanges, engine, decider], { depth: 20, showHidden: true })}`;
     expect(all).toContain("[redacted] may not");
@@ -62,6 +62,6 @@ describe("a routed engine", () => {
     const names: unknown[] = [];
     for (const _step of [1, 2, 3]) names.push((await engine.session(id).advance(DONE)).nextStep.name);
     expect(names).toEqual(["Sow", "Water", "FINISH"]);
-    expect(await engine.session(id).state()).toMatchObject({ status: "COMPLETED" });
+    expect(await engine.session(id).state()).toMatchObject({ status: "completed" });
   });
 });

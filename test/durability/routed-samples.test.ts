@@ -42,7 +42,7 @@ async function expectReadable(storage: StorageAdapter, options: Partial<RoutedEn
     expect((await engine.session(sessionId).state()).sessionId).toBe(sessionId);
   }
   const usual = ["CANCELLED", "RESUMING", "RETRIED", "STARTED", "SUSPENDED", "failure", "success"];
-  expect([...seen].sort()).toEqual([...usual, "decided COMPLETED", "decided RUNNING", "decided SUSPENDED"].sort());
+  expect([...seen].sort()).toEqual([...usual, "decided active", "decided completed", "decided paused"].sort());
   return items;
 }
 
@@ -89,7 +89,7 @@ describe.each(names)("routed instances of %s", (name) => {
       const decider = new Script(current === "" ? "Dig" : "Sow");
       const { engine } = routed(decider, { storage });
       const next = await engine.session(sessionId).resume({ assumedStep: "Dig", report: { status: "resuming" } });
-      expect(next).toMatchObject({ status: "RUNNING", currentStep: current === "" ? "Dig" : "Sow" });
+      expect(next).toMatchObject({ status: "active", currentStep: current === "" ? "Dig" : "Sow" });
       expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
     }
   });

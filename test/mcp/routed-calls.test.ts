@@ -86,7 +86,7 @@ describe.each(GENERATIONS)("a client of protocol %s that reports on a step", (ge
     expect(await cancelled).toBeInstanceOf(Error);
     await until(() => seen.stopped === 1);
     expect(await engine.session(instance_id).state()).toMatchObject({
-      status: "RUNNING",
+      status: "active",
       pending: { operation: "advance" },
     });
     const { structuredContent } = await client.callTool(made);

@@ -65,7 +65,7 @@ describe("completePhase", () => {
     await attempt();
     expect(await attempt()).toMatchObject({ attemptsLeft: 0, status: "failed" });
     expect((await failure(attempt())).code).toBe("INVALID_TRANSITION");
-    const retried = await engine.session(sessionId).retryPhase(1, { by: "agent" });
+    const retried = await engine.session(sessionId).retryPhase(1, { as: "agent" });
     expect(retried.previousProblems).toHaveLength(2);
     expect(await engine.session(sessionId).completePhase(1, built)).toMatchObject({ passed: true });
   });
@@ -76,9 +76,9 @@ describe("completePhase", () => {
     const attempt = () => engine.session(sessionId).completePhase(1, {});
     await attempt();
     await attempt();
-    await engine.session(sessionId).retryPhase(1, { by: "agent" });
+    await engine.session(sessionId).retryPhase(1, { as: "agent" });
     expect(await attempt()).toMatchObject({ status: "failed", attemptsLeft: 0 });
-    const refused = await failure(engine.session(sessionId).retryPhase(1, { by: "agent" }));
+    const refused = await failure(engine.session(sessionId).retryPhase(1, { as: "agent" }));
     expect(refused.code).toBe("ATTEMPTS_EXHAUSTED");
     await engine.session(sessionId).retryPhase(1);
     expect(await attempt()).toMatchObject({ status: "active", attemptsLeft: 1 });

@@ -318,7 +318,7 @@ describe.skipIf(REASON !== "")(`documents of real workflows${REASON}`, async () 
     const options = { supporting_docs: "docs" };
     const { sessionId, phase } = await engine.start({ workflowType: "spec_creation_v1", target: "specs", options });
     expect(phase.documents).toEqual([]);
-    await engine.session(sessionId).skipPhase(0, { by: "host", reason: "there are no documents to copy" });
+    await engine.session(sessionId).skipPhase(0, { by: "host", note: "there are no documents to copy" });
     const task = await engine.session(sessionId).task(1, 1);
     expect(task.documents).toEqual([{ path: "core/srd-template.md", tokens: expect.any(Number) }]);
     const document = await engine.session(sessionId).document("core/srd-template.md");

@@ -89,7 +89,7 @@ describe("two hosts on one storage", () => {
       await here.session(sessionId).completePhase(1, DONE);
       const taken = snapshots();
       const again = { phase: 1, evidence: DONE };
-      const override = { phase: 1, by: "ann", reason: "it is done" };
+      const override = { phase: 1, by: "ann", note: "it is done" };
       const { code } = await failure(
         operation === "completePhase"
           ? submitTo(there.session(sessionId), again)

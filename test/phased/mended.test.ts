@@ -60,7 +60,7 @@ describe("artifacts by name", () => {
     expect([...(await engine.session(sessionId).phase()).artifacts]).toEqual([[1, ["summary", "files", "large"]]]);
     await engine.session(sessionId).completePhase(2, { a: "1" });
     await engine.session(sessionId).completePhase(3, { n: "7" });
-    await engine.session(sessionId).overrideGate(4, { by: "me", reason: "r" });
+    await engine.session(sessionId).overrideGate(4, { by: "me", note: "r" });
     const names = [
       [1, ["summary", "files", "large"]],
       [2, ["a"]],
@@ -118,7 +118,7 @@ describe("getPhase", () => {
       code: "PHASE_OUT_OF_RANGE",
       details: { valid: [3] },
     });
-    await engine.session(sessionId).skipPhase(3, { by: "me", reason: "r" });
+    await engine.session(sessionId).skipPhase(3, { by: "me", note: "r" });
     expect((await engine.session(sessionId).phase(3)).phase.number).toBe(3);
   });
 });

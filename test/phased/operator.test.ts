@@ -8,7 +8,7 @@ import { howOften } from "../support/how-often.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
 
-const SAID = { operator: "ann", note: "the disk was full" } as const;
+const SAID = { by: "ann", note: "the disk was full" } as const;
 
 /** Creates an engine with a session whose attempts in a row are used up. */
 async function failed(limits = {}) {
@@ -23,7 +23,7 @@ describe("who asks on behalf of the host", () => {
     const { engine, id } = await failed();
     await engine.session(id).retryPhase(1, { ...SAID });
     await engine.session(id).pause(SAID);
-    await engine.session(id).resume({ operator: "bob" });
+    await engine.session(id).resume({ by: "bob" });
     await engine.session(id).pause();
     const [, attempt] = await engine.session(id).history();
     expect(attempt?.notes).toMatchObject([
@@ -42,30 +42,30 @@ describe("who asks on behalf of the host", () => {
       return append(commit);
     };
     const other = await startTwoPhases(engine, "b");
-    await engine.session(id).delete({ reason: "not needed", operator: "ann" });
+    await engine.session(id).delete({ note: "not needed", by: "ann" });
     expect(bodies.at(-1)).toContain('"events":[{"type":"deleted","reason":"not needed","operator":"ann"}]');
     clock.advance(1000);
     expect(await engine.cleanup({ olderThan: 0, preview: true })).toEqual({ removed: [other] });
     expect((await engine.session(other).state()).status).toBe("active");
-    expect(await engine.cleanup({ olderThan: 0, operator: "ann", reason: "old" })).toEqual({ removed: [other] });
+    expect(await engine.cleanup({ olderThan: 0, by: "ann", note: "old" })).toEqual({ removed: [other] });
     expect(bodies.at(-1)).toContain('"events":[{"type":"deleted","reason":"old","operator":"ann"}]');
   });
 
   it("must be short, and a text", async () => {
     const { engine, id } = await failed();
-    const long = { operator: "x".repeat(201) };
+    const long = { by: "x".repeat(201) };
     for (const call of [engine.session(id).retryPhase(1, { ...long }), engine.session(id).delete(long)]) {
-      expect(await failure(call)).toMatchObject({ code: "INVALID_INPUT", details: { field: "operator" } });
+      expect(await failure(call)).toMatchObject({ code: "INVALID_INPUT", details: { field: "by" } });
     }
     const note = await failure(engine.session(id).retryPhase(1, { note: "x".repeat(2001) }));
     expect(note).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
     for (const move of ["skipPhase", "overrideGate"] as const) {
-      const by = await failure(engine.session(id)[move](1, { by: "x".repeat(201), reason: "known" }));
+      const by = await failure(engine.session(id)[move](1, { by: "x".repeat(201), note: "known" }));
       expect(by).toMatchObject({ code: "INVALID_INPUT", details: { field: "by" } });
-      const reason = await failure(engine.session(id)[move](1, { by: "ann", reason: "x".repeat(2001) }));
-      expect(reason).toMatchObject({ code: "INVALID_INPUT", details: { field: "reason" } });
+      const note = await failure(engine.session(id)[move](1, { by: "ann", note: "x".repeat(2001) }));
+      expect(note).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
     }
-    const wrong: { operator: string } = JSON.parse('{"operator": 5}');
+    const wrong: { by: string } = JSON.parse('{"by": 5}');
     expect(await failure(engine.session(id).retryPhase(1, { ...wrong }))).toMatchObject({ code: "INVALID_INPUT" });
     expect((await engine.session(id).state()).status).toBe("failed");
   });
@@ -88,8 +88,8 @@ describe("the limit of active sessions", () => {
     const calls = [
       () => engine.session(paused).resume(),
       () => engine.session(lost).retryPhase(1),
-      () => engine.session(lost).skipPhase(1, { by: "ann", reason: "known" }),
-      () => engine.session(lost).overrideGate(1, { by: "ann", reason: "known" }),
+      () => engine.session(lost).skipPhase(1, { by: "ann", note: "known" }),
+      () => engine.session(lost).overrideGate(1, { by: "ann", note: "known" }),
     ];
     for (const call of calls) expect(await failure(call())).toMatchObject({ code: "SESSION_LIMIT" });
     await engine.session(active).pause();
@@ -169,7 +169,7 @@ describe("a list", () => {
     expect(await waits()).toEqual([undefined]);
     await engine.session(id).requestWaiver(1, { fields: ["tests_pass"], reason: "no runner" });
     expect(await waits()).toEqual([["waiver"]]);
-    await engine.session(id).retryPhase(1, { by: "agent" });
+    await engine.session(id).retryPhase(1, { as: "agent" });
     await engine.session(id).completePhase(1, {});
     expect(await waits()).toEqual([["waiver", "host"]]);
     await engine.session(id).retryPhase(1);

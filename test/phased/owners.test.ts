@@ -44,8 +44,8 @@ const CALLS: Record<string, (engine: Engine, id: string) => Promise<unknown>> = 
   resume: (engine, id) => engine.session(id).resume(),
   retryPhase: (engine, id) => engine.session(id).retryPhase(1),
   rollback: (engine, id) => engine.session(id).rollback(1),
-  overrideGate: (engine, id) => engine.session(id).overrideGate(1, { by: "bob", reason: "x" }),
-  skipPhase: (engine, id) => engine.session(id).skipPhase(1, { by: "bob", reason: "x" }),
+  overrideGate: (engine, id) => engine.session(id).overrideGate(1, { by: "bob", note: "x" }),
+  skipPhase: (engine, id) => engine.session(id).skipPhase(1, { by: "bob", note: "x" }),
   migrate: (engine, id) => engine.session(id).migrate({ by: "bob" }),
   syncPlan: (engine, id) => engine.session(id).syncPlan(),
   assign: (engine, id) => engine.session(id).assign(BOB, { by: "bob" }),
@@ -214,9 +214,9 @@ describe("an actor", () => {
     await ann.session(id).completePhase(1, {});
     expect((await failure(ann.session(id).retryPhase(1))).code).toBe("ATTEMPTS_EXHAUSTED");
     for (const speak of [
-      () => ann.session(id).retryPhase(1, { by: "host" }),
-      () => ann.session(id).rollback(1, { by: "host" }),
-      () => ann.session(id).syncPlan({ by: "host" }),
+      () => ann.session(id).retryPhase(1, { as: "host" }),
+      () => ann.session(id).rollback(1, { as: "host" }),
+      () => ann.session(id).syncPlan({ as: "host" }),
     ]) {
       expect((await failure(speak())).code).toBe("NOT_ALLOWED");
     }
@@ -234,15 +234,15 @@ describe("an actor", () => {
     const id = await startTwoPhases(engine.as(ANN));
     await engine.session(id).completePhase(1, {});
     const lead = engine.as({ name: "lea", team: "red" }, ({ session, actor }) => session?.team === actor.team);
-    await lead.session(id).retryPhase(1, { by: "host" });
+    await lead.session(id).retryPhase(1, { as: "host" });
     await lead
       .session(id)
-      .rollback(1, { by: "host" })
+      .rollback(1, { as: "host" })
       .catch((error: unknown) => {
         expect(error).toMatchObject({ code: "PHASE_OUT_OF_RANGE" });
       });
     const other = engine.as({ name: "bea", team: "blue" }, ({ session, action }) => action !== "operate" && !!session);
-    expect((await failure(other.session(id).retryPhase(1, { by: "host" }))).code).toBe("NOT_ALLOWED");
+    expect((await failure(other.session(id).retryPhase(1, { as: "host" }))).code).toBe("NOT_ALLOWED");
   });
 
   it("deletes no damaged session unless they may operate on all: whose it is can't be known", async () => {

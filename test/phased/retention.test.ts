@@ -16,7 +16,7 @@ async function one(retention?: Retention) {
     failed: await startTwoPhases(engine, "failed"),
   };
   await engine.session(named.paused).pause();
-  await engine.session(named.completed).skipPhase(1, { by: "me", reason: "known" });
+  await engine.session(named.completed).skipPhase(1, { by: "me", note: "known" });
   await engine.session(named.completed).completePhase(2, {});
   for (const _ of "123") await engine.session(named.failed).completePhase(1, {});
   const left = async () => (await engine.listSessions()).items.map(({ target }) => target).sort();

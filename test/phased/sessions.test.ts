@@ -112,7 +112,7 @@ describe("lifecycle", () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     await engine.session(sessionId).completePhase(1, built);
-    const back = await engine.session(sessionId).rollback(1, { by: "agent" });
+    const back = await engine.session(sessionId).rollback(1, { as: "agent" });
     expect(back).toMatchObject({ from: 2, to: 1, cleared: [1] });
     const state = await engine.session(sessionId).fullState();
     expect([state.completedPhases, state.artifacts]).toEqual([[], []]);
@@ -127,7 +127,7 @@ describe("lifecycle", () => {
 
   it("lets the host override and skip if the definition allows it", async () => {
     const { engine } = makeEngine();
-    const request = { phase: 1, by: "ops@example.org", reason: "known good" };
+    const request = { phase: 1, by: "ops@example.org", note: "known good" };
     const overridden = await startTwoPhases(engine, "a");
     expect(await engine.session(overridden).overrideGate(request.phase, request)).toMatchObject({
       nextPhase: { number: 2 },
@@ -143,7 +143,7 @@ describe("lifecycle", () => {
   it("deletes with a tombstone; the session is not found afterwards", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
-    await engine.session(sessionId).delete({ reason: "done with it" });
+    await engine.session(sessionId).delete({ note: "done with it" });
     expect((await failure(engine.session(sessionId).state())).code).toBe("SESSION_NOT_FOUND");
     expect((await failure(engine.session(sessionId).delete())).code).toBe("SESSION_NOT_FOUND");
   });
@@ -183,7 +183,7 @@ describe("lifecycle", () => {
     expect((await session.state()).head.phase).toBe(1);
     expect((await session.fullState()).options).toEqual({});
     expect(await session.history()).toHaveLength(4);
-    await engine.session(session.id).delete({ reason: "done" });
+    await engine.session(session.id).delete({ note: "done" });
     expect((await failure(session.state())).code).toBe("SESSION_NOT_FOUND");
   });
 
@@ -215,9 +215,9 @@ describe("notifications", () => {
     await engine.session(sessionId).resume();
     for (let attempt = 0; attempt < 3; attempt += 1) await engine.session(sessionId).completePhase(1, {});
     await engine.session(sessionId).retryPhase(1);
-    await engine.session(sessionId).skipPhase(1, { by: "me", reason: "r" });
+    await engine.session(sessionId).skipPhase(1, { by: "me", note: "r" });
     await engine.session(sessionId).rollback(1);
-    await engine.session(sessionId).overrideGate(1, { by: "me", reason: "r" });
+    await engine.session(sessionId).overrideGate(1, { by: "me", note: "r" });
     await engine.session(sessionId).migrate({ by: "me" });
     await engine.session(sessionId).completePhase(2, {});
     await engine.session(sessionId).delete();

@@ -73,7 +73,7 @@ describe("a check with `since`", () => {
       const engine = createEngine({ storage, content: new MemoryContent({ workflows: [workflow] }), verifiers });
       const { sessionId } = await engine.start({ workflowType: "left", target: "a" });
       await write("t.txt", "left so");
-      await engine.session(sessionId)[how](1, { by: "ann", reason: "known" });
+      await engine.session(sessionId)[how](1, { by: "ann", note: "known" });
       await engine.session(sessionId).completePhase(2, {});
       await write("t.txt", "changed");
       expect(await engine.session(sessionId).completePhase(3, {})).toMatchObject({ passed: false });
@@ -173,7 +173,7 @@ describe("unchanged_since_phase_start without `since`", () => {
     const { submit, change, engine, sessionId } = await begin([OPEN, UNCHANGED, UNCHANGED, OPEN]);
     await submit(done);
     await change("second");
-    await engine.session(sessionId).overrideGate(2, { by: "ann", reason: "known" });
+    await engine.session(sessionId).overrideGate(2, { by: "ann", note: "known" });
     expect(await submit(done, 3)).toMatchObject({ passed: true });
     await engine.session(sessionId).rollback(2);
     expect(await submit(done, 2)).toMatchObject({ passed: false });
@@ -187,7 +187,7 @@ describe("unchanged_since_phase_start without `since`", () => {
     await change("second");
     await engine.session(sessionId).rollback(1);
     expect(await submit(done)).toMatchObject({ passed: false });
-    await engine.session(sessionId).retryPhase(1, { by: "agent" });
+    await engine.session(sessionId).retryPhase(1, { as: "agent" });
     expect(await submit(done)).toMatchObject({ passed: false });
     await change("first");
     expect(await submit(done)).toMatchObject({ passed: true });
@@ -303,13 +303,13 @@ describe("a snapshot that was not taken when the phase was entered", () => {
       verification: [{ unrecorded: true }],
     });
     expect(state.taken).toBe(0);
-    await engine.session(sessionId).retryPhase(2, { by: "agent" });
+    await engine.session(sessionId).retryPhase(2, { as: "agent" });
     expect(await submit(done, 2)).toMatchObject({ passed: true });
     const other = await blind([OPEN, SNAP]);
-    await other.engine.session(other.sessionId).retryPhase(2, { by: "agent" });
+    await other.engine.session(other.sessionId).retryPhase(2, { as: "agent" });
     expect(other.state.taken).toBe(1);
     expect(await typesOf()).not.toContain("snapshots_taken");
-    await expect(other.engine.session(other.sessionId).retryPhase(2, { by: "agent" })).rejects.toMatchObject({
+    await expect(other.engine.session(other.sessionId).retryPhase(2, { as: "agent" })).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
     });
   });
@@ -336,7 +336,7 @@ describe("a snapshot that was not taken when the phase was entered", () => {
     await engine.session(sessionId).phase();
     expect((await typesOf()).filter((type) => type === "snapshots_taken")).toHaveLength(1);
     state.fails = false;
-    await engine.session(sessionId).retryPhase(2, { by: "agent" });
+    await engine.session(sessionId).retryPhase(2, { as: "agent" });
     expect((await engine.session(sessionId).state()).unrecorded).toBeUndefined();
     expect(await submit(done, 2)).toMatchObject({ passed: true });
   });
@@ -361,7 +361,7 @@ describe("a snapshot that was not taken when the phase was entered", () => {
   it("is not taken for a completed session", async () => {
     const gate = `checkpoint: {strict: true, allow_override: true}\n${SNAP}`;
     const { engine, sessionId, state, storage, content } = await blind([OPEN, gate]);
-    await createEngine({ storage, content }).session(sessionId).overrideGate(2, { by: "ann", reason: "known" });
+    await createEngine({ storage, content }).session(sessionId).overrideGate(2, { by: "ann", note: "known" });
     expect(await engine.session(sessionId).state()).toMatchObject({ status: "completed" });
     expect(state.taken).toBe(0);
   });

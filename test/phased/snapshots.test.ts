@@ -110,7 +110,7 @@ describe("a snapshot of a phase", () => {
     await submit(done);
     await engine.session(sessionId).rollback(1);
     await submit(done);
-    await engine.session(sessionId).overrideGate(2, { by: "ann", reason: "known" });
+    await engine.session(sessionId).overrideGate(2, { by: "ann", note: "known" });
     await submit(done, 3);
     expect(snap.given).toEqual([0, 1, 2]);
   });
@@ -154,7 +154,7 @@ describe("a snapshot of a phase", () => {
     expect(JSON.stringify(refused)).toContain(words);
     expect(JSON.stringify(refused)).not.toContain("secret");
     isBroken = false;
-    await engine.session(sessionId).retryPhase(1, { by: "agent" });
+    await engine.session(sessionId).retryPhase(1, { as: "agent" });
     expect(await submit(done)).toMatchObject({ passed: true });
     expect(snap.given).toEqual(["whole"]);
   });
@@ -181,7 +181,7 @@ describe("a snapshot of a phase", () => {
     await createEngine({ storage, content }).session(sessionId).completePhase(1, done);
     const refused = await engine.session(sessionId).completePhase(2, done);
     expect(JSON.stringify(refused)).toContain("nothing was recorded; retry_phase records it again");
-    await engine.session(sessionId).retryPhase(2, { by: "agent" });
+    await engine.session(sessionId).retryPhase(2, { as: "agent" });
     expect(await engine.session(sessionId).completePhase(2, done)).toMatchObject({ passed: true });
   });
 });

@@ -41,7 +41,7 @@ describe("start", () => {
     const { engine } = makeEngine({ clock });
     const first = await startTwoPhases(engine);
     const second = await startTwoPhases(engine);
-    await engine.session(first).delete({ reason: "a mistake" });
+    await engine.session(first).delete({ note: "a mistake" });
     const third = await startTwoPhases(engine);
     expect(new Set([first, second, third]).size).toBe(3);
     expect(drawn).toEqual([]);

@@ -118,7 +118,7 @@ class World {
   async #change(id: string, model: ModelSession, what: Exclude<Action["what"], "start">): Promise<void> {
     const { engine } = this;
     const { phase, status } = model;
-    const host = { phase, by: "ann", reason: "known" };
+    const host = { phase, by: "ann", note: "known" };
     const isOpen = status === "active" || status === "failed";
     if (what === "pass" && status === "active") {
       const evidence = model.waived ? { done: true } : { done: true, note: "x" };
@@ -149,11 +149,11 @@ class World {
       await engine.session(id).resume();
       model.status = "active";
     } else if (what === "retry" && model.fails > 0 && isOpen) {
-      await engine.session(id).retryPhase(phase, { by: "host" });
+      await engine.session(id).retryPhase(phase, { as: "host" });
       model.status = "active";
       model.fails = 0;
     } else if (what === "rollback" && isOpen && phase > 1) {
-      await engine.session(id).rollback(phase - 1, { by: "host" });
+      await engine.session(id).rollback(phase - 1, { as: "host" });
       for (const [number, one] of model.phases) if (number >= phase - 1) one.state = "open";
       model.enter(phase - 1);
     } else if (what === "override" && isOpen) {

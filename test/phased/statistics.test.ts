@@ -23,7 +23,7 @@ import { newSchema, postgresUrl } from "../support/postgres.js";
 import { built, twoPhases } from "../support/workflows.js";
 
 const MINUTE = 60_000;
-const host = { by: "ann", reason: "known" } as const;
+const host = { by: "ann", note: "known" } as const;
 
 /** Returns the statistics of one phase of the first workflow. */
 function phaseOf({ workflows }: Statistics, number: number): PhaseStatistics {
@@ -109,7 +109,7 @@ describe("statistics", () => {
     await engine.session(id).resume();
     for (const _ of "123") await engine.session(id).completePhase(1, {});
     clock.advance(100 * MINUTE);
-    await engine.session(id).retryPhase(1, { by: "host" });
+    await engine.session(id).retryPhase(1, { as: "host" });
     clock.advance(2 * MINUTE);
     await engine.session(id).completePhase(1, built);
     clock.advance(-5 * MINUTE);

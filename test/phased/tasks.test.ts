@@ -81,8 +81,8 @@ describe("a task that is done", () => {
   it("is open again after a rollback, and when the host has skipped or passed its phase", async () => {
     const { engine } = makeEngine();
     const ways = [
-      (id: string) => engine.session(id).skipPhase(1, { by: "host", reason: "seen" }),
-      (id: string) => engine.session(id).overrideGate(1, { by: "host", reason: "seen" }),
+      (id: string) => engine.session(id).skipPhase(1, { by: "host", note: "seen" }),
+      (id: string) => engine.session(id).overrideGate(1, { by: "host", note: "seen" }),
       (id: string) => engine.session(id).completePhase(1, built),
     ];
     for (const move of ways) {

@@ -332,7 +332,7 @@ export class PhasedProduct implements Product<Engine> {
         return { pausedSeconds };
       }
       case "retry": {
-        const { resetEvidence } = await session.retryPhase(op.phase, { by: op.by, ...keyed });
+        const { resetEvidence } = await session.retryPhase(op.phase, { as: op.by, ...keyed });
         return { resetEvidence };
       }
       case "rollback": {
@@ -344,7 +344,7 @@ export class PhasedProduct implements Product<Engine> {
         return { task };
       }
       case "sync": {
-        const { path } = await session.syncPlan({ by: "host", ...keyed });
+        const { path } = await session.syncPlan({ as: "host", ...keyed });
         return { path };
       }
     }

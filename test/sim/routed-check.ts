@@ -14,6 +14,7 @@
  */
 import { isPhasegateError } from "phasegate";
 import type { RoutedEngine } from "phasegate/routed";
+import { STATUS_WORDS } from "../../src/routed/decision/request.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 import type { Life } from "./host.js";
 import { digestOf, watchedBy } from "./phased-check.js";
@@ -231,7 +232,8 @@ function isAnswerTo(report: number, version: number, states: Replayed["states"])
 
 function isShown(state: RoutedState, { status, step, waits }: Answer): boolean {
   const isWaiting = state.status === "RUNNING" && state.pending?.waits === true;
-  return state.status === status && state.step === step && isWaiting === waits;
+  // Logs have the words of the wire.
+  return state.status === STATUS_WORDS[status] && state.step === step && isWaiting === waits;
 }
 
 /** Returns what is wrong with the list of what waits for a person. */

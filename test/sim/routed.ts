@@ -45,7 +45,7 @@ const workflows = routedWorkflows(
 /** The part of an answer that is the same whenever the call is repeated. */
 export interface Answer {
   readonly version: number;
-  readonly status: string;
+  readonly status: RoutedView["status"];
   readonly step: string | undefined;
   /** True if a person is awaited. */
   readonly waits: boolean;
@@ -106,7 +106,7 @@ export class RoutedProduct implements Product<RoutedEngine> {
     if (id === undefined) return;
     const look = await this.look(writer, id);
     if (look.kind !== "answer") return;
-    if (look.value.status === "COMPLETED") {
+    if (look.value.status === "completed") {
       if (this.#counts[place] === count) this.#counts[place] = count + 1;
       return;
     }
@@ -148,7 +148,7 @@ export class RoutedProduct implements Product<RoutedEngine> {
       case "retry":
         return answerOf(await engine.session(id).retry(followed));
       case "release":
-        return answerOf(await engine.session(id).release({ operator: "ann", ...keyed }));
+        return answerOf(await engine.session(id).release({ by: "ann", ...keyed }));
       case "approve":
       case "deny": {
         const word = { by: "ann", note: "so be it", evidenceHash: this.#hashes.get(op.about) ?? "", ...keyed };
@@ -215,8 +215,8 @@ export class RoutedProduct implements Product<RoutedEngine> {
         { type: "deny", about: about ?? 0 },
       ]);
     }
-    if (status === "FAILED") return { type: pick(["retry", "release"]) };
-    if (status === "SUSPENDED") {
+    if (status === "failed") return { type: pick(["retry", "release"]) };
+    if (status === "paused") {
       return pick<RoutedOp>([{ type: "resume", n, good: true }, { type: "resume", n }, { type: "release" }]);
     }
     if (about !== undefined && pick([true, true, false])) return { type: pick(["approve", "approve", "deny"]), about };
@@ -267,8 +267,8 @@ function simulatedDecider(schedule: Schedule, of: string, { trouble }: SharedSto
           // The usual course is the order of the steps.
           const following = allowed.indexOf(currentStep) + 1 + schedule.choices.pick(choice, allowed.length);
           const nextStep = allowed[following % allowed.length] ?? "FINISH";
-          const status = ["RUNNING", "RUNNING", "RUNNING", "RUNNING", "SUSPENDED", "FAILED"];
-          const statusSuggestion = status[schedule.choices.pick(choice, status.length)] ?? "RUNNING";
+          const status = ["active", "active", "active", "active", "paused", "failed"];
+          const statusSuggestion = status[schedule.choices.pick(choice, status.length)] ?? "active";
           resolve({ nextStep, contextUpdates: { about: report?.n ?? 0 }, statusSuggestion });
         });
       }),

@@ -392,9 +392,9 @@ describe("a request", () => {
       (id) => engine.session(id).rollback(1, { phase: 1 } as Any),
       'rollback has no option "phase"',
     ],
-    "to skip without a reason": [
+    "to skip without a note": [
       (id) => engine.session(id).skipPhase(1, { by: "ann" } as Any),
-      "skipPhase: reason is missing",
+      "skipPhase: note is missing",
     ],
     "to override without a name": [
       (id) => engine.session(id).overrideGate(1, {} as Any),

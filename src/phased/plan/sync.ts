@@ -3,9 +3,10 @@ import { keyedRequest } from "../../log/machine.js";
 import { speakerOf } from "../../runtime/access.js";
 import type { SessionId } from "../../workflow/names.js";
 import { notAccepted } from "../approval/ledger.js";
+import type { Attributed } from "../commands.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
-import { invalidTransition, type OperatorNote } from "../state/commands.js";
+import { invalidTransition } from "../state/commands.js";
 import type { PlanChanges } from "../state/events.js";
 import type { PhasedSession } from "../state/machine.js";
 import { factsOf, type SessionFacts } from "../views.js";
@@ -13,13 +14,11 @@ import { changesByKind } from "./compare.js";
 import { hostWanted, needsHost, type Rebuilt, rereadPlan } from "./rebuild.js";
 
 /** Syncs a session's plan. */
-export interface SyncRequest extends OperatorNote {
+export interface SyncRequest extends Attributed {
   /** Only reports what would change. Default: false. */
   readonly preview?: boolean;
   /** The caller. Default: `host`; `agent` for an actor who is no operator. */
-  readonly by?: "agent" | "host";
-  /** A repeated call with the same key gets the same answer. */
-  readonly idempotencyKey?: string;
+  readonly as?: "agent" | "host";
 }
 
 /** The differences between a session and its current plan. */
@@ -44,7 +43,7 @@ export interface SyncResult extends SessionFacts {
 
 /** Compares the plan with the pinned one and, unless it is a preview, binds the session to it; completed phases stay. */
 export async function syncPlan(context: EngineContext, sessionId: SessionId, asked: SyncRequest): Promise<SyncResult> {
-  const { preview = false, by: given, operator, note, idempotencyKey } = asked;
+  const { preview = false, as: given, by: operator, note, idempotencyKey } = asked;
   const called = context.caller && (await context.kernel.find(sessionId));
   const by = speakerOf(context.caller, "syncPlan", called?.summary, given);
   if (preview) {

@@ -3,11 +3,11 @@
  * blocks of JSON that are declared as data; outside of them are only this file's sentences and the workflow's own text.
  */
 import { PhasegateError } from "../../errors.js";
-import type { JsonObject, JsonValue } from "../../workflow/json.js";
+import type { JsonObject } from "../../workflow/json.js";
 import { escapeHidden } from "../../workflow/names.js";
 import { singleLine } from "../../workflow/report.js";
 import { FINISH, plainName, type RoutedDefinition } from "../../workflow/routed-definition.js";
-import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry } from "./request.js";
+import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry, STATUS_WORDS } from "./request.js";
 
 /** Limits the size of a prompt. */
 export interface PromptOptions {
@@ -109,7 +109,7 @@ function userText(request: DecisionRequest, history: readonly RoutedHistoryEntry
     workflow_name: workflow.name,
     current_step_name: currentStep,
     assumed_current_step_name: assumedStep,
-    status,
+    status: STATUS_WORDS[status],
     context,
   };
   const parts = [
@@ -161,17 +161,15 @@ function json(value: object | string, indent = 0): string {
   return escapeHidden(JSON.stringify(value, undefined, indent)).replaceAll("`", "\\u0060");
 }
 
-function onWire(entryOf: RoutedHistoryEntry) {
-  const { timestamp, stepName, assumedStep, report, outcomeStatus, determinedNextStep } = entryOf;
-  const entry: Record<string, JsonValue | object> = {
+function onWire({ timestamp, stepName, assumedStep, report, outcomeStatus, determinedNextStep }: RoutedHistoryEntry) {
+  return {
     timestamp,
     step_name: stepName,
-    ...(assumedStep === undefined ? {} : { assumed_step_name: assumedStep }),
+    assumed_step_name: assumedStep,
     user_report: report ?? null,
     outcome_status: outcomeStatus,
     determined_next_step: determinedNextStep ?? null,
   };
-  return entry;
 }
 
 function taskText(request: DecisionRequest): string {

@@ -8,10 +8,15 @@ import { isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from
 import type { RoutedDefinition } from "../../workflow/routed-definition.js";
 import { ENGLISH, innermostIssue } from "../../workflow/zod-issues.js";
 
-/** The states of an instance of a routed workflow, as on the wire. */
-export const ROUTED_STATUSES = ["RUNNING", "SUSPENDED", "COMPLETED", "FAILED"] as const;
+/** The states of an instance of a routed workflow, and their words on the wire and in logs. */
+export const STATUS_WORDS = {
+  active: "RUNNING",
+  paused: "SUSPENDED",
+  completed: "COMPLETED",
+  failed: "FAILED",
+} as const;
 /** The state of an instance of a routed workflow. */
-export type RoutedStatus = (typeof ROUTED_STATUSES)[number];
+export type RoutedStatus = keyof typeof STATUS_WORDS;
 
 /** A client's report on a step. Additional keys are stored. */
 export interface StepReport {
@@ -90,7 +95,7 @@ export interface DeciderAnswer {
   readonly nextStep: string;
   /** Merged into the context. */
   readonly contextUpdates: JsonObject;
-  /** The status that the decider suggests. Default: `RUNNING`. */
+  /** The status that the decider suggests, by its name or its word on the wire. Default: `active`. */
   readonly statusSuggestion?: string;
   /** The decider's reasons. */
   readonly reasoning?: string;
@@ -121,7 +126,7 @@ export function decisionJsonSchema(allowed: readonly string[]): JsonObject {
           additionalProperties: false,
         },
       },
-      status_suggestion: { anyOf: [{ type: "string", enum: [...ROUTED_STATUSES] }, { type: "null" }] },
+      status_suggestion: { anyOf: [{ type: "string", enum: Object.values(STATUS_WORDS) }, { type: "null" }] },
       reasoning: oneOf("string", "null"),
     },
     required: ["next_step_name", "updated_context", "status_suggestion", "reasoning"],
@@ -159,14 +164,14 @@ const answerSchema = z.object({
 export function readDecision(value: unknown): ReadAnswer {
   const parsed = answerSchema.safeParse(value, ENGLISH);
   if (!parsed.success) return { ok: false, problem: problemOf(parsed.error) };
-  const { next_step_name, updated_context, status_suggestion, reasoning } = parsed.data;
+  const { next_step_name: nextStep, updated_context, status_suggestion, reasoning } = parsed.data;
   return {
     ok: true,
     answer: {
-      nextStep: next_step_name,
+      nextStep,
       contextUpdates: asObject(updated_context ?? []),
-      ...(status_suggestion ? { statusSuggestion: status_suggestion } : {}),
-      ...(reasoning ? { reasoning } : {}),
+      statusSuggestion: status_suggestion || undefined,
+      reasoning: reasoning || undefined,
     },
   };
 }

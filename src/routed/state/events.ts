@@ -3,15 +3,15 @@
  * a change that old logs don't match needs a new `ROUTED_SCHEMA`.
  */
 import * as z from "zod/mini";
-import { type ApprovalSignature, signatureSchema } from "../../approval/message.js";
-import { type Problem, problemSchema } from "../../gate/verdict.js";
-import { type Snapshot, snapshotSchema, type Verification, verificationSchema } from "../../phased/state/events.js";
-import { type Owner, ownerSchema } from "../../ports/actor.js";
+import { signatureSchema } from "../../approval/message.js";
+import type { AttemptLimits } from "../../gate/judge.js";
+import { problemSchema } from "../../gate/verdict.js";
+import { snapshotSchema, verificationSchema } from "../../phased/state/events.js";
+import { ownerSchema } from "../../ports/actor.js";
 import { approvalSchema, fieldGateSchema } from "../../workflow/gate-definition.js";
 import { type JsonObject, storedObjectSchema } from "../../workflow/json.js";
 import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
-import type { ApprovalDefinition } from "../../workflow/structure.js";
-import { type DecisionUsage, ROUTED_STATUSES, type RoutedStatus } from "../decision/request.js";
+import { STATUS_WORDS } from "../decision/request.js";
 
 /** The version of the format of events and heads. */
 export const ROUTED_SCHEMA = 1;
@@ -47,9 +47,30 @@ export const routedStructureSchema = z.object({
 /** What a session pins: editing a workflow changes neither transitions nor gates of sessions under way. */
 export type RoutedStructure = z.infer<typeof routedStructureSchema>;
 
-const begun = { snapshots: z.optional(z.array(snapshotSchema)) };
+/** The snapshots of the step that is entered. */
+const begun = { snapshots: z.optional(z.readonly(z.array(snapshotSchema))) };
 /** The results of the gate's verifiers, if it has any. */
-const verified = { verification: z.optional(z.array(verificationSchema)) };
+const verified = { verification: z.optional(z.readonly(z.array(verificationSchema))) };
+const problems = z.readonly(z.array(problemSchema));
+
+/** The statuses in a log: their words are those of 0.1.0 and of the wire. */
+export const STORED = { ...STATUS_WORDS, deleted: "DELETED" } as const;
+
+function stored<const S extends keyof typeof STORED>(status: S) {
+  return z.pipe(
+    z.literal(STORED[status]),
+    z.transform((): S => status),
+  );
+}
+
+/** Returns events and head with the statuses that are stored. */
+export function storedForm(events: readonly RoutedEvent[], head: RoutedHead) {
+  const inWords = <T extends { readonly status: keyof typeof STORED }>(value: T) => ({
+    ...value,
+    status: STORED[value.status],
+  });
+  return { events: events.map((event) => (event.type === "decided" ? inWords(event) : event)), head: inWords(head) };
+}
 
 const reported = {
   /** The call that the report came with. */
@@ -95,7 +116,7 @@ export const routedEventSchema = z.discriminatedUnion("type", [
   /** The host hands the instance over. */
   z.object({ type: z.literal("assigned"), owner: ownerSchema, by: z.string(), note: text }),
   /** A client reports on a step, and the step's gate accepts the report; warnings don't block. */
-  z.object({ type: z.literal("reported"), ...reported, warnings: z.optional(z.array(problemSchema)), ...verified }),
+  z.object({ type: z.literal("reported"), ...reported, warnings: z.optional(problems), ...verified }),
   /** The report shows less than the step's gate asks for; nothing is decided. */
   z.object({
     type: z.literal("gate_refused"),
@@ -104,7 +125,7 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     attempt: z.int().check(z.positive()),
     /** True if a client came back and showed nothing: it was no attempt. */
     uncounted: z.optional(z.literal(true)),
-    problems: z.array(problemSchema),
+    problems,
     ...verified,
   }),
   /**
@@ -131,7 +152,7 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     next: z.string(),
     /** The decider's updates of the context. */
     contextUpdates: storedObjectSchema,
-    status: z.enum(ROUTED_STATUSES),
+    status: z.union([stored("active"), stored("paused"), stored("completed"), stored("failed")]),
     reasoning: text,
     /** The cost of the decision, if it is known. */
     usage: z.optional(
@@ -145,7 +166,7 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     /** How long the decision took. */
     milliseconds: z.number(),
     /** What was interpreted differently from the answer, and why. */
-    notes: z.optional(z.array(z.string())),
+    notes: z.optional(z.readonly(z.array(z.string()))),
     ...begun,
   }),
   /** The decision failed, with the code of the error; without a time if the decider was not asked. */
@@ -218,11 +239,11 @@ export type RoutedFacts = z.infer<typeof factsSchema>;
 
 /** Checks a stored head. */
 export const routedHeadSchema = z.discriminatedUnion("status", [
-  z.object({ status: z.literal("RUNNING"), ...factsSchema.shape }),
-  z.object({ status: z.literal("SUSPENDED"), ...factsSchema.shape, reason: text }),
-  z.object({ status: z.literal("COMPLETED"), ...factsSchema.shape, completedAt: z.string() }),
+  z.object({ status: stored("active"), ...factsSchema.shape }),
+  z.object({ status: stored("paused"), ...factsSchema.shape, reason: text }),
+  z.object({ status: stored("completed"), ...factsSchema.shape, completedAt: z.string() }),
   z.object({
-    status: z.literal("FAILED"),
+    status: stored("failed"),
     ...factsSchema.shape,
     completedAt: z.string(),
     /** The code of the error. */
@@ -231,7 +252,7 @@ export const routedHeadSchema = z.discriminatedUnion("status", [
     /** True if `retry` can continue it. */
     retryable: z.boolean(),
   }),
-  z.object({ status: z.literal("DELETED"), ...factsSchema.shape, reason: text }),
+  z.object({ status: stored("deleted"), ...factsSchema.shape, reason: text }),
 ]);
 /**
  * The state of a routed session: everything that the next decision needs, and nothing that grows with the
@@ -280,94 +301,51 @@ export function visitsOf(name: string, visits: Visits): number {
   return Object.hasOwn(visits, name) ? (visits[name] ?? 0) : 0;
 }
 
-/** A report with its context updates. */
-export interface ReportFacts {
-  readonly operation: "advance" | "resume";
-  readonly assumedStep?: string;
-  readonly report: JsonObject;
-  readonly contextUpdates: JsonObject;
-  readonly digest: string;
-  /** The context with the updates merged in; the caller has bounded it. */
-  readonly context: JsonObject;
-}
+/** What an event of a type says, without what the head knows. */
+type Said<T extends RoutedEvent["type"], Known extends PropertyKey = never> = Omit<
+  RoutedEventOf<T>,
+  "type" | "step" | Known
+>;
 
-/** The snapshots of the step that is entered. */
-interface Begins {
-  readonly snapshots?: readonly Snapshot[];
+/** A report as it is recorded, with its digest and the context that its updates were merged in, which the caller has bounded. */
+export interface ReportFacts extends Said<"reported", "warnings" | "verification"> {
+  readonly digest: string;
+  readonly context: JsonObject;
 }
 
 /** A command to a routed session. */
 export type RoutedCommand =
-  | ({
-      readonly type: "start";
-      readonly structure: RoutedStructure;
-      readonly context: JsonObject;
-      readonly digest: string;
-      /** Missing if the decider chooses it. */
-      readonly firstStep?: string;
-      readonly owner?: Owner | undefined;
-    } & Begins)
-  | { readonly type: "assign"; readonly owner: Owner; readonly by: string; readonly note?: string }
+  | ({ readonly type: "start"; readonly digest: string } & Said<"started">)
+  | ({ readonly type: "assign" } & Said<"assigned">)
   | ({
       readonly type: "report";
-      readonly warnings?: readonly Problem[];
-      readonly verification?: readonly Verification[];
       /** The gate requires an approval of this evidence. */
-      readonly approval?: { readonly question: ApprovalDefinition; readonly evidenceHash: string };
-    } & ReportFacts)
-  | { readonly type: "continue"; readonly operation: "advance" | "resume"; readonly of: number }
+      readonly approval?: Said<"approval_requested">;
+    } & ReportFacts &
+      Pick<RoutedEventOf<"reported">, "warnings" | "verification">)
+  | ({ readonly type: "continue" } & Said<"continued">)
   | ({
       readonly type: "refuse";
-      readonly problems: readonly Problem[];
-      readonly verification?: readonly Verification[];
       /** True if it counts as an attempt at the gate. */
       readonly counted: boolean;
-      readonly maxAttempts: number;
-      readonly maxAttemptsTotal: number;
-    } & ReportFacts)
-  | {
-      readonly type: "approve" | "deny";
-      readonly by: string;
-      readonly note?: string;
-      readonly evidenceHash: string;
-      readonly authenticated: boolean;
-      readonly signature?: ApprovalSignature | undefined;
-      readonly keyId?: string | undefined;
-      readonly maxAttempts: number;
-      readonly maxAttemptsTotal: number;
-    }
+    } & ReportFacts &
+      Pick<RoutedEventOf<"gate_refused">, "problems" | "verification"> &
+      AttemptLimits)
+  | ({ readonly type: "approve" | "deny" } & Said<"approved", "asked"> & AttemptLimits)
   | ({
       readonly type: "decide";
       /** The question that it answers. */
       readonly pending: number;
-      readonly next: string;
-      readonly contextUpdates: JsonObject;
       readonly context: JsonObject;
-      readonly status: RoutedStatus;
-      readonly reasoning?: string;
-      readonly usage?: DecisionUsage;
-      readonly milliseconds: number;
-      readonly notes: readonly string[];
       /** True if the visits of the entered step are counted. */
       readonly counted: boolean;
       /** True if a client that came back continues its step: the step's snapshots stay. */
       readonly stays: boolean;
-    } & Begins)
-  | {
-      readonly type: "fail";
-      readonly pending: number;
-      readonly code: string;
-      readonly reason: string;
-      readonly milliseconds?: number;
-    }
-  | { readonly type: "suspend"; readonly reason?: string; readonly operator?: string }
-  | ({
-      readonly type: "retry";
-      readonly maxAttemptsTotal: number;
-      /** The person or program that retries on behalf of the host, which may grant more attempts. */
-      readonly operator?: string;
-      readonly note?: string;
-    } & Begins)
-  | { readonly type: "release"; readonly operator: string; readonly note?: string }
-  | { readonly type: "cancel"; readonly reason?: string }
-  | { readonly type: "delete"; readonly reason?: string; readonly operator?: string };
+    } & Said<"decided", "from">)
+  | ({ readonly type: "fail"; readonly pending: number } & Said<"failed">)
+  | ({ readonly type: "suspend" } & Said<"suspended">)
+  /** With an operator, the host retries, which may grant more attempts. */
+  | ({ readonly type: "retry"; readonly maxAttemptsTotal: number } & Said<"retried">)
+  | ({ readonly type: "release" } & Said<"released">)
+  | ({ readonly type: "cancel" } & Said<"cancelled">)
+  | ({ readonly type: "delete" } & Said<"deleted">);

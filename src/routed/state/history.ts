@@ -103,19 +103,15 @@ export class RoutedHistory {
   #addEvent(event: RoutedEvent, { version, at, head }: EntryCommit): void {
     const add = (entry: Omit<RoutedEntry, "version" | "timestamp">) => this.#push({ version, timestamp: at, ...entry });
     // Moves without a decision keep the step.
-    const { step = "" } = head;
+    const moved = (outcomeStatus: string, reason?: string, by?: string) =>
+      add({ stepName: head.step ?? "", outcomeStatus, reason, by });
     switch (event.type) {
       case "started":
         return event.firstStep === undefined ? add({ stepName: "", outcomeStatus: STARTED }) : undefined;
       case "reported":
-        return add({
-          ...reported(event),
-          verification: event.verification,
-        });
-      case "gate_refused": {
-        const { problems, verification } = event;
-        return add({ ...reported(event), problems, verification });
-      }
+        return add({ ...reported(event), verification: event.verification });
+      case "gate_refused":
+        return add({ ...reported(event), problems: event.problems, verification: event.verification });
       case "continued":
       case "approval_requested":
         return undefined;
@@ -128,17 +124,17 @@ export class RoutedHistory {
       case "failed":
         return this.#amend({ reason: event.reason });
       case "suspended":
-        return add({ stepName: step, outcomeStatus: "SUSPENDED", ...reasonOf(event), ...byOf(event) });
+        return moved("SUSPENDED", event.reason, event.operator);
       case "retried":
-        return add({ stepName: step, outcomeStatus: "RETRIED", ...noteOf(event), ...byOf(event) });
+        return moved("RETRIED", event.note, event.operator);
       case "released":
-        return add({ stepName: step, outcomeStatus: "RESUMED", ...noteOf(event), ...byOf(event) });
+        return moved("RESUMED", event.note, event.operator);
       case "assigned":
-        return add({ stepName: step, outcomeStatus: "ASSIGNED", ...noteOf(event), by: event.by });
+        return moved("ASSIGNED", event.note, event.by);
       case "cancelled":
-        return add({ stepName: step, outcomeStatus: "CANCELLED", ...reasonOf(event) });
+        return moved("CANCELLED", event.reason);
       case "deleted":
-        return add({ stepName: step, outcomeStatus: "DELETED", ...reasonOf(event), ...byOf(event) });
+        return moved("DELETED", event.reason, event.operator);
       default:
         return event satisfies never;
     }
@@ -173,37 +169,6 @@ function reported(event: RoutedEventOf<"reported" | "gate_refused">) {
 
 function decided(event: RoutedEventOf<"decided">, at: string): Partial<RoutedEntry> {
   const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = event;
-  return {
-    determinedNextStep: next,
-    decision: {
-      status,
-      contextUpdates,
-      milliseconds,
-      at,
-      reasoning,
-      ...(usage === undefined ? {} : { usage: compactUsage(usage) }),
-      notes,
-    },
-  };
-}
-
-function compactUsage({ model, inputTokens, outputTokens, requests }: NonNullable<RoutedEventOf<"decided">["usage"]>) {
-  return {
-    model,
-    inputTokens,
-    outputTokens,
-    requests,
-  };
-}
-
-function noteOf({ note }: { readonly note?: string | undefined }) {
-  return note === undefined ? {} : { reason: note };
-}
-
-function byOf({ operator }: { readonly operator?: string | undefined }) {
-  return operator === undefined ? {} : { by: operator };
-}
-
-function reasonOf({ reason }: { readonly reason?: string | undefined }) {
-  return reason === undefined ? {} : { reason };
+  const decision = { status, contextUpdates, milliseconds, at, reasoning, usage, notes };
+  return { determinedNextStep: next, decision };
 }

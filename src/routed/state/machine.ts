@@ -5,7 +5,6 @@ import type { Kernel } from "../../log/log.js";
 import type { Machine } from "../../log/machine.js";
 import { type SessionKind, sessionKind } from "../../phased/log-check.js";
 import { ownedBy } from "../../ports/actor.js";
-import type { SessionStatus } from "../../ports/storage-adapter.js";
 import {
   ROUTED_SCHEMA,
   type RoutedCommand,
@@ -13,19 +12,11 @@ import {
   type RoutedHead,
   routedEventSchema,
   routedHeadSchema,
+  storedForm,
 } from "./events.js";
 import { decideRouted } from "./transition.js";
 
 const eventsSchema = z.array(routedEventSchema);
-
-/** The common status for lists of all kinds of sessions. */
-const STATUS: Record<RoutedHead["status"], SessionStatus> = {
-  RUNNING: "active",
-  SUSPENDED: "paused",
-  COMPLETED: "completed",
-  FAILED: "failed",
-  DELETED: "deleted",
-};
 
 /** The machine of routed sessions. */
 export const routedMachine: Machine<RoutedCommand, RoutedEvent, RoutedHead> = {
@@ -33,15 +24,16 @@ export const routedMachine: Machine<RoutedCommand, RoutedEvent, RoutedHead> = {
   schema: ROUTED_SCHEMA,
   decide: decideRouted,
   parse: (events, head) => ({ events: eventsSchema.parse(events), head: routedHeadSchema.parse(head) }),
+  store: storedForm,
   summarize: (head) => ({
     workflowType: head.workflow,
     target: "",
     ...(head.owner && ownedBy(head.owner)),
-    status: STATUS[head.status],
+    status: head.status,
     current: head.step ?? "",
     total: head.total,
     createdAt: head.createdAt,
-    ...("completedAt" in head ? { completedAt: head.completedAt } : {}),
+    completedAt: "completedAt" in head ? head.completedAt : undefined,
   }),
   payloadsOf: (event) =>
     "snapshots" in event

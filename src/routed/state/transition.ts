@@ -1,27 +1,35 @@
 /**
  * The lifecycle of a routed session as a pure function. The engine has already checked against the pinned
  * structure that a step exists and may follow; here it is decided whether the session's state allows the
- * command, and when failures at a gate end the instance.
+ * command, what follows from it, and when failures at a gate end the instance.
  */
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
 import type { Decision, DecisionContext } from "../../log/machine.js";
-import type { Snapshot } from "../../phased/state/events.js";
 import type { SessionId } from "../../workflow/names.js";
-import { applyEvent } from "./apply-event.js";
-import type { RoutedCommand, RoutedEvent, RoutedHead } from "./events.js";
+import { FINISH } from "../../workflow/routed-definition.js";
+import {
+  type ReportFacts,
+  type RoutedCommand,
+  type RoutedEvent,
+  type RoutedFacts,
+  type RoutedHead,
+  STORED,
+  visitsOf,
+} from "./events.js";
 
 type Result = Decision<RoutedEvent, RoutedHead>;
+/** A command to a session that was started. */
+type LaterCommand = Exclude<RoutedCommand, { type: "start" }>;
 
 /** Decides a command on a head. Pure. */
 export function decideRouted(head: RoutedHead | undefined, command: RoutedCommand, context: DecisionContext): Result {
-  if (command.type === "start") return start(head, command, context);
+  if (command.type === "start") {
+    return head === undefined ? start(command, context) : { ok: false, error: startedAlready(head) };
+  }
   if (head === undefined) throw new Error("a routed session begins with a start");
-  const refusal = commandRefusal(head, command);
-  if (refusal !== undefined) return { ok: false, error: refusal };
-  const events = eventsOf(head, command);
-  const next = events.reduce<RoutedHead>((before, event) => applyEvent(before, event, command, context), head);
-  return { ok: true, events, head: next };
+  const error = commandRefusal(head, command);
+  return error === undefined ? { ok: true, ...outcomeOf(head, command, context) } : { ok: false, error };
 }
 
 /** An operation on a routed session. */
@@ -30,22 +38,17 @@ export type RoutedOperation = "advance" | "resume" | "suspend" | "cancel" | "ret
 /** Returns the operations that a session's state allows, most usual first. */
 export function allowedOperations(head: RoutedHead): RoutedOperation[] {
   switch (head.status) {
-    case "RUNNING":
-      return [
-        "advance",
-        ...(head.pending?.awaiting === undefined ? [] : (["approve", "deny"] as const)),
-        "resume",
-        "suspend",
-        "cancel",
-        "delete",
-      ];
-    case "SUSPENDED":
+    case "active": {
+      const answers: RoutedOperation[] = head.pending?.awaiting === undefined ? [] : ["approve", "deny"];
+      return ["advance", ...answers, "resume", "suspend", "cancel", "delete"];
+    }
+    case "paused":
       return ["resume", "cancel", "delete"];
-    case "FAILED":
-      return [...(head.retryable ? (["retry"] as const) : []), "delete"];
-    case "COMPLETED":
+    case "failed":
+      return head.retryable ? ["retry", "delete"] : ["delete"];
+    case "completed":
       return ["delete"];
-    case "DELETED":
+    case "deleted":
       return [];
   }
 }
@@ -54,51 +57,36 @@ export function allowedOperations(head: RoutedHead): RoutedOperation[] {
 export function notNow(head: RoutedHead, operation: RoutedOperation): PhasegateError<"INVALID_TRANSITION"> {
   const allowed = allowedOperations(head);
   const why = "reason" in head && head.reason !== undefined ? ` (${head.reason})` : "";
-  return new PhasegateError(
-    "INVALID_TRANSITION",
-    `${operation} is not possible: the workflow is ${head.status}${why}`,
-    {
-      remedy:
-        allowed.length > 1 ? `Possible now: ${allowed.join(", ")}.` : "It is over: start a new instance for more.",
-      details: { command: operation, status: head.status, allowed },
-    },
-  );
+  const message = `${operation} is not possible: the workflow is ${STORED[head.status]}${why}`;
+  return new PhasegateError("INVALID_TRANSITION", message, {
+    remedy: allowed.length > 1 ? `Possible now: ${allowed.join(", ")}.` : "It is over: start a new instance for more.",
+    details: { command: operation, status: head.status, allowed },
+  });
 }
 
 function start(
-  head: RoutedHead | undefined,
-  { structure, context, digest, firstStep, snapshots, owner }: Extract<RoutedCommand, { type: "start" }>,
+  { type: _, digest, ...started }: Extract<RoutedCommand, { type: "start" }>,
   { at, version }: DecisionContext,
 ): Result {
-  if (head !== undefined) return { ok: false, error: startedAlready(head) };
+  const { structure, context, firstStep, snapshots, owner } = started;
   const first = structure.steps.find(({ name }) => name === firstStep);
   return {
     ok: true,
-    events: [
-      {
-        type: "started",
-        structure,
-        context,
-        firstStep,
-        ...begunWith(snapshots),
-        owner,
-      },
-    ],
+    events: [{ type: "started", ...started }],
     head: {
-      status: "RUNNING",
+      status: "active",
       workflow: structure.name,
       revision: structure.revision,
+      step: firstStep,
       total: structure.steps.length,
       context,
+      pending: firstStep === undefined ? { operation: "start", version, digest } : undefined,
       visits: first?.maxVisits === undefined ? {} : { [first.name]: 1 },
       attempts: 0,
       spent: 0,
-      createdAt: at,
-      ...(snapshots === undefined ? {} : { baseline: version }),
+      baseline: snapshots && version,
       owner,
-      ...(firstStep === undefined
-        ? { pending: { operation: "start", version, digest } as const }
-        : { step: firstStep }),
+      createdAt: at,
     },
   };
 }
@@ -106,53 +94,47 @@ function start(
 function startedAlready({ workflow }: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
   return new PhasegateError("INVALID_TRANSITION", `a session with this id already runs ${workflow}`, {
     remedy: "Ask for its status, or start another one.",
-    details: { command: "start", status: "RUNNING", allowed: ["status"] },
+    details: { command: "start", status: "active", allowed: ["status"] },
   });
 }
 
-function begunWith(snapshots: readonly Snapshot[] | undefined) {
-  return snapshots === undefined ? {} : { snapshots: [...snapshots] };
-}
-
 /** Returns the reason why a session can't take a command now; undefined if it can. */
-function commandRefusal(
-  head: RoutedHead,
-  command: Exclude<RoutedCommand, { type: "start" }>,
-): AnyPhasegateError | undefined {
+function commandRefusal(head: RoutedHead, command: LaterCommand): AnyPhasegateError | undefined {
+  const { status } = head;
+  const unless = (isPossible: boolean, operation: RoutedOperation) =>
+    isPossible ? undefined : notNow(head, operation);
   switch (command.type) {
     case "report":
-    case "refuse":
-      if (command.operation === "advance" && head.status !== "RUNNING") return notNow(head, "advance");
-      if (command.operation === "resume" && head.status !== "RUNNING" && head.status !== "SUSPENDED") {
-        return notNow(head, "resume");
-      }
-      return undefined;
+    case "refuse": {
+      const { operation } = command;
+      return unless(status === "active" || (operation === "resume" && status === "paused"), operation);
+    }
     case "continue":
-      return head.status === "COMPLETED" ? notNow(head, command.operation) : undefined;
+      return unless(status !== "completed", command.operation);
     case "decide":
     case "fail":
       // The question was answered by another writer, or withdrawn.
-      return head.status === "RUNNING" && head.pending?.version === command.pending ? undefined : overtaken(head);
+      return status === "active" && head.pending?.version === command.pending ? undefined : overtaken(head);
     case "approve":
     case "deny":
-      return head.status === "RUNNING" && head.pending?.awaiting !== undefined ? undefined : notNow(head, command.type);
+      return unless(status === "active" && head.pending?.awaiting !== undefined, command.type);
     case "suspend":
-      return head.status === "RUNNING" ? undefined : notNow(head, "suspend");
+      return unless(status === "active", "suspend");
     case "cancel":
-      return head.status === "RUNNING" || head.status === "SUSPENDED" ? undefined : notNow(head, "cancel");
+      return unless(status === "active" || status === "paused", "cancel");
     case "retry":
       return retryRefusal(head, command);
     case "release":
-      return head.status === "SUSPENDED" ? undefined : notNow(head, "resume");
+      return unless(status === "paused", "resume");
     case "assign":
     case "delete":
-      return head.status === "DELETED" ? notNow(head, "delete") : undefined;
+      return unless(status !== "deleted", "delete");
   }
 }
 
 /** Returns true if a command lets an instance run that does not run now. */
 export function setsGoing(head: RoutedHead, command: RoutedCommand): boolean {
-  if (head.status === "RUNNING" || command.type === "start") return false;
+  if (head.status === "active" || command.type === "start") return false;
   const may = ["report", "refuse", "retry", "release"].includes(command.type);
   return may && commandRefusal(head, command) === undefined;
 }
@@ -169,8 +151,8 @@ function retryRefusal(
   { maxAttemptsTotal, operator }: Extract<RoutedCommand, { type: "retry" }>,
 ): AnyPhasegateError | undefined {
   // A suspended question for the first step is resumed in the same way.
-  if (head.status === "SUSPENDED" && head.step === undefined && operator === undefined) return undefined;
-  if (head.status !== "FAILED" || !head.retryable) return notNow(head, "retry");
+  if (head.status === "paused" && head.step === undefined && operator === undefined) return undefined;
+  if (head.status !== "failed" || !head.retryable) return notNow(head, "retry");
   if (head.spent < maxAttemptsTotal || operator !== undefined) return undefined;
   const message = `the gate of ${head.step} was not passed in ${head.spent} attempts in total: there are no more`;
   return new PhasegateError("INVALID_TRANSITION", message, {
@@ -179,83 +161,110 @@ function retryRefusal(
   });
 }
 
-function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "start" }>): RoutedEvent[] {
+interface Outcome {
+  readonly events: readonly RoutedEvent[];
+  readonly head: RoutedHead;
+}
+
+/** Returns what follows from a command that the state allows. */
+function outcomeOf(head: RoutedHead, command: LaterCommand, { at, version }: DecisionContext): Outcome {
+  const facts = factsOf(head);
   switch (command.type) {
     case "report": {
-      const { warnings, verification, approval } = command;
-      const reported: RoutedEvent = {
-        ...reportOf("reported", head, command),
-        ...(warnings === undefined || warnings.length === 0 ? {} : { warnings: [...warnings] }),
-        ...(verification === undefined ? {} : { verification: [...verification] }),
+      const { operation, assumedStep, digest, context, warnings = [], verification, approval } = command;
+      const step = stepOf(head);
+      const event: RoutedEvent = {
+        ...{ type: "reported", ...reportOf(head, command), verification },
+        warnings: warnings.length === 0 ? undefined : warnings,
       };
-      if (approval === undefined) return [reported];
-      const { question, evidenceHash } = approval;
-      return [reported, { type: "approval_requested", step: stepOf(head), ...question, evidenceHash }];
+      const awaiting = approval && { version, evidenceHash: approval.evidenceHash };
+      return {
+        events: approval === undefined ? [event] : [event, { type: "approval_requested", step, ...approval }],
+        head: { ...facts, status: "active", context, pending: { operation, version, assumedStep, digest, awaiting } },
+      };
     }
     case "continue":
-      return [{ type: "continued", operation: command.operation, of: command.of }];
+      return { events: [{ type: "continued", operation: command.operation, of: command.of }], head };
     case "refuse": {
-      const { problems, verification, counted, maxAttempts, maxAttemptsTotal } = command;
+      const { problems, verification, counted } = command;
       const attempt = head.attempts + 1;
-      const refused: RoutedEvent = {
-        ...reportOf("gate_refused", head, command),
-        attempt,
-        ...(counted ? {} : { uncounted: true as const }),
-        problems: [...problems],
-        ...(verification === undefined ? {} : { verification: [...verification] }),
+      const uncounted = counted ? undefined : true;
+      const event: RoutedEvent = {
+        ...{ type: "gate_refused", ...reportOf(head, command) },
+        ...{ attempt, uncounted, problems, verification },
       };
-      return [refused, ...(counted ? exhausted(head, attempt, { maxAttempts, maxAttemptsTotal }) : [])];
+      return counted ? attempted(event, facts, command, at) : { events: [event], head: { ...facts, status: "active" } };
     }
-    case "approve":
-      return [{ type: "approved", ...decisionOf(head, command) }];
+    case "approve": {
+      const pending = head.pending && { ...head.pending, awaiting: undefined };
+      return { events: [{ type: "approved", ...answerOf(head, command) }], head: { ...head, pending } };
+    }
     case "deny": {
-      const { note = "", ...decision } = decisionOf(head, command);
-      return [{ type: "denied", ...decision, note }, ...exhausted(head, head.attempts + 1, command)];
+      const event: RoutedEvent = { type: "denied", ...answerOf(head, command), note: command.note ?? "" };
+      return attempted(event, { ...facts, pending: undefined }, command, at);
     }
-    case "decide": {
-      const { next, contextUpdates, status, reasoning, usage, milliseconds, notes, snapshots } = command;
-      return [
-        {
-          type: "decided",
-          from: head.step,
-          next,
-          contextUpdates,
-          status,
-          milliseconds,
-          reasoning,
-          ...(usage === undefined ? {} : { usage: { ...usage } }),
-          ...(notes.length === 0 ? {} : { notes: [...notes] }),
-          ...begunWith(snapshots),
-        },
-      ];
-    }
+    case "decide":
+      return decided(head, command, { at, version });
     case "fail": {
       const { code, reason, milliseconds } = command;
-      return [{ type: "failed", step: head.step, code, reason, milliseconds }];
+      return {
+        events: [{ type: "failed", step: head.step, code, reason, milliseconds }],
+        head: failed(facts, { code, reason }, at),
+      };
     }
-    case "suspend":
-      return [{ type: "suspended", ...reasonOf(command), ...operatorNote(command) }];
-    case "retry":
-      return [{ type: "retried", ...begunWith(command.snapshots), ...operatorNote(command) }];
-    case "release":
-      return [{ type: "released", operator: command.operator, note: command.note }];
-    case "cancel":
-      return [{ type: "cancelled", ...reasonOf(command) }];
-    case "assign":
-      return [{ type: "assigned", owner: command.owner, by: command.by, ...operatorNote({ note: command.note }) }];
-    case "delete":
-      return [{ type: "deleted", ...reasonOf(command), ...operatorNote(command) }];
+    case "suspend": {
+      const { reason, operator } = command;
+      return { events: [{ type: "suspended", reason, operator }], head: { ...facts, status: "paused", reason } };
+    }
+    case "retry": {
+      const { snapshots, operator, note } = command;
+      return {
+        events: [{ type: "retried", snapshots, operator, note }],
+        head: {
+          ...{ ...facts, status: "active", attempts: 0 },
+          // The host grants the whole number of attempts again.
+          spent: operator === undefined ? facts.spent : 0,
+          baseline: snapshots === undefined ? facts.baseline : version,
+        },
+      };
+    }
+    case "release": {
+      const { operator, note } = command;
+      return { events: [{ type: "released", operator, note }], head: { ...facts, status: "active" } };
+    }
+    case "cancel": {
+      const { reason } = command;
+      const why = { code: "CANCELLED", reason: reason === undefined ? "cancelled" : `cancelled: ${reason}` };
+      return { events: [{ type: "cancelled", reason }], head: { ...failed(facts, why, at), retryable: false } };
+    }
+    case "assign": {
+      const { owner, by, note } = command;
+      return { events: [{ type: "assigned", owner, by, note }], head: { ...head, owner } };
+    }
+    case "delete": {
+      const { reason, operator } = command;
+      return { events: [{ type: "deleted", reason, operator }], head: { ...facts, status: "deleted", reason } };
+    }
   }
 }
 
-function reportOf<T extends "reported" | "gate_refused">(
-  type: T,
-  head: RoutedHead,
-  command: Extract<RoutedCommand, { type: "report" | "refuse" }>,
-) {
-  const { operation, assumedStep, report, contextUpdates } = command;
-  const assumed = assumedStep === undefined ? {} : { assumedStep };
-  return { type, operation, step: stepOf(head), ...assumed, report, contextUpdates };
+/** All that a head may have besides what every status has. */
+type AnyHead = RoutedFacts & {
+  readonly status: string;
+  readonly reason?: string;
+  readonly completedAt?: string;
+  readonly code?: string;
+  readonly retryable?: boolean;
+};
+
+/** Returns the part of a head that every status has. */
+function factsOf(head: RoutedHead): RoutedFacts {
+  const { status, reason, completedAt, code, retryable, ...facts }: AnyHead = head;
+  return facts;
+}
+
+function failed(facts: RoutedFacts, why: { readonly code: string; readonly reason: string }, at: string) {
+  return { ...facts, status: "failed" as const, completedAt: at, ...why, retryable: true };
 }
 
 function stepOf({ step }: RoutedHead): string {
@@ -263,36 +272,61 @@ function stepOf({ step }: RoutedHead): string {
   return step;
 }
 
-/** After `maxAttempts` failures in a row, or `maxAttemptsTotal` in total, the instance fails. */
-function exhausted(head: RoutedHead, attempt: number, limits: AttemptLimits): RoutedEvent[] {
-  const inTotal = head.spent + 1;
-  if (attemptsLeft({ inARow: attempt, inTotal }, limits) > 0) return [];
-  const failures = inTotal < limits.maxAttemptsTotal ? `${attempt} attempts in a row` : `${inTotal} attempts in total`;
-  const reason = `the gate of ${stepOf(head)} was not passed in ${failures}`;
-  return [{ type: "failed", step: stepOf(head), code: "ATTEMPTS_EXHAUSTED", reason }];
+function reportOf(head: RoutedHead, command: ReportFacts) {
+  const { operation, assumedStep, report, contextUpdates } = command;
+  return { operation, step: stepOf(head), assumedStep, report, contextUpdates };
 }
 
-function decisionOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "approve" | "deny" }>) {
+/** Adds a failed attempt. After `maxAttempts` in a row, or `maxAttemptsTotal` in total, the instance fails. */
+function attempted(event: RoutedEvent, before: RoutedFacts, limits: AttemptLimits, at: string): Outcome {
+  const facts = { ...before, attempts: before.attempts + 1, spent: before.spent + 1 };
+  const { attempts: inARow, spent: inTotal, step } = facts;
+  if (attemptsLeft({ inARow, inTotal }, limits) > 0) return { events: [event], head: { ...facts, status: "active" } };
+  const failures = inTotal < limits.maxAttemptsTotal ? `${inARow} attempts in a row` : `${inTotal} attempts in total`;
+  const why = { code: "ATTEMPTS_EXHAUSTED", reason: `the gate of ${step} was not passed in ${failures}` };
+  return { events: [event, { type: "failed", step, ...why }], head: failed(facts, why, at) };
+}
+
+function answerOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "approve" | "deny" }>) {
   const { by, note, evidenceHash, authenticated, signature, keyId } = command;
-  return {
-    step: stepOf(head),
-    by,
-    note,
-    evidenceHash,
-    asked: head.pending?.awaiting?.version ?? 0,
-    authenticated,
-    ...(signature === undefined ? {} : { signature: { ...signature } }),
-    keyId,
+  const asked = head.pending?.awaiting?.version ?? 0;
+  return { step: stepOf(head), by, note, evidenceHash, asked, authenticated, signature, keyId };
+}
+
+function decided(
+  head: RoutedHead,
+  { type: _, pending: __, context, counted, stays, ...decision }: Extract<RoutedCommand, { type: "decide" }>,
+  { at, version }: DecisionContext,
+): Outcome {
+  const { next, status, reasoning, snapshots, notes = [] } = decision;
+  const { step, pending, visits } = head;
+  const facts: RoutedFacts = {
+    ...factsOf(head),
+    context,
+    pending: undefined,
+    answered: pending && { digest: pending.digest, version },
+    // FINISH is no step to be on: an instance that fails keeps its step.
+    step: next === FINISH && status !== "completed" ? step : next,
+    visits: counted ? { ...visits, [next]: visitsOf(next, visits) + 1 } : visits,
+    baseline: snapshots === undefined ? (stays ? head.baseline : undefined) : version,
+    attempts: 0,
+    spent: 0,
   };
-}
-
-/** Returns who asked for a command on behalf of the host, and why. */
-function operatorNote({ operator, note }: { readonly operator?: string; readonly note?: string | undefined }) {
-  return { operator, note };
-}
-
-function reasonOf({ reason }: { readonly reason?: string }) {
-  return reason === undefined ? {} : { reason };
+  const events: RoutedEvent[] = [
+    { type: "decided", from: step, ...decision, notes: notes.length === 0 ? undefined : notes },
+  ];
+  switch (status) {
+    case "completed":
+      return { events, head: { ...facts, status, completedAt: at } };
+    case "failed": {
+      const reason = reasoning ?? "the decider said that it has failed";
+      return { events, head: failed(facts, { code: "DECIDED", reason }, at) };
+    }
+    case "paused":
+      return { events, head: { ...facts, status, reason: reasoning ?? "the decider said that it has to wait" } };
+    case "active":
+      return { events, head: { ...facts, status } };
+  }
 }
 
 /** Returns the error for an instance that does not exist. */

@@ -96,14 +96,15 @@ export async function deleteSession(
   { engine }: ToolContext,
   { session_id, reason }: ParametersOf<"delete_session">,
 ): Promise<WireObject> {
-  await engine.session(session_id).delete({ reason });
+  // The engine would name it as its own option.
+  if (reason !== undefined && reason.length > NOTE_MAX) throw tooLong("reason", NOTE_MAX);
+  await engine.session(session_id).delete({ note: reason });
   const cleanup = { state_file_removed: true, artifacts_preserved: false };
   return { session_id, deleted: true, cleanup, next: CALL.sessions() };
 }
 
 export async function pause({ engine }: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
   const { session_id, checkpoint_note: note, idempotency_key: idempotencyKey } = params;
-  // The engine would name it as its own option.
   if (note !== undefined && note.length > NOTE_MAX) throw tooLong("checkpoint_note", NOTE_MAX);
   const paused = await engine.session(session_id).pause({ note, idempotencyKey });
   const answer = {

@@ -161,7 +161,7 @@ const PREVIOUS_MAX = 20;
 
 export async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
   const { session_id, phase: number, reset_evidence: resetEvidence = false, idempotency_key: idempotencyKey } = params;
-  const request = { resetEvidence, by: "agent" as const, idempotencyKey };
+  const request = { resetEvidence, as: "agent" as const, idempotencyKey };
   const retried = await context.engine.session(session_id).retryPhase(number, request);
   const { phase, previousProblems } = retried;
   const previous = conceal(previousProblems, revealOf(phase.phase.gate)).slice(0, PREVIOUS_MAX);
@@ -175,7 +175,7 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
 }
 
 export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
-  const request = { by: "agent" as const, idempotencyKey: params.idempotency_key };
+  const request = { as: "agent" as const, idempotencyKey: params.idempotency_key };
   const moved = await context.engine.session(params.session_id).rollback(params.to_phase, request);
   const { phase, from, to, cleared, skipped } = moved;
   const fields = {

@@ -24,7 +24,7 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
       details: { field: "cursor" },
     });
   }
-  const result = await context.engine.session(sessionId).syncPlan({ preview, by: "agent", idempotencyKey: key });
+  const result = await context.engine.session(sessionId).syncPlan({ preview, as: "agent", idempotencyKey: key });
   const { changes, changed, shift, path, needsHost, currentPhase } = result;
   const seen = seenBy(changes, currentPhase);
   const page = preview ? changesPage(seen, context.maxChars - ENVELOPE, cursor) : listed(seen);

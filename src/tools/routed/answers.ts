@@ -1,11 +1,11 @@
 /** The schemas of the answers about routed workflows. */
 import * as z from "zod";
-import { ROUTED_STATUSES } from "../../routed/decision/request.js";
+import { STATUS_WORDS } from "../../routed/decision/request.js";
 import { WIRE_ERRORS } from "../dispatch.js";
 
 const object = z.record(z.string(), z.unknown());
 const time = z.iso.datetime();
-const status = z.enum(ROUTED_STATUSES);
+const status = z.enum(STATUS_WORDS);
 const replayed = z.literal(true).optional().describe("An earlier call with the same key did it: nothing was done now");
 
 const stepSchema = z.object({

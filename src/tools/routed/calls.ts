@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
-import { ROUTED_STATUSES } from "../../routed/decision/request.js";
+import { STATUS_WORDS } from "../../routed/decision/request.js";
 import type { RoutedEngine } from "../../routed/engine.js";
 import type { FollowedReport, RoutedQuestion } from "../../routed/types.js";
 import { nearest } from "../../workflow/names.js";
@@ -130,7 +130,7 @@ export function answerOutput(): ObjectSchema {
   return publishedSchema(
     z.looseObject({
       instance_id: z.string().optional(),
-      status: z.enum(ROUTED_STATUSES).optional(),
+      status: z.enum(STATUS_WORDS).optional(),
       next_step: z.looseObject({ step_name: z.string(), instructions: z.string() }).optional(),
       current_context: z.looseObject({}).optional(),
       error_code: z.string().optional(),

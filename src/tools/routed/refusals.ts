@@ -4,6 +4,7 @@
  */
 import type * as z from "zod";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
+import { STATUS_WORDS } from "../../routed/decision/request.js";
 import { isSessionId, nearest, shown } from "../../workflow/names.js";
 import { type Call, errorIn, type Failure, shortMessage, WIRE_ERRORS } from "../dispatch.js";
 import { fieldNames, isOptional } from "../schemas.js";
@@ -166,8 +167,11 @@ function detailsOf(context: RoutedContext, error: AnyPhasegateError): WireObject
       return { nearest: error.details.nearest };
     case "DEFINITION_INVALID":
       return { diagnostics: error.details.diagnostics.slice(0, 20) };
-    case "INVALID_TRANSITION":
-      return { status: error.details.status, allowed: toCalls(context, error.details.allowed) };
+    case "INVALID_TRANSITION": {
+      const { status, allowed } = error.details;
+      const [, word = status] = Object.entries(STATUS_WORDS).find(([name]) => name === status) ?? [];
+      return { status: word, allowed: toCalls(context, allowed) };
+    }
     case "STEP_NOT_CURRENT":
       return { current_step_name: error.details.current };
     case "DECIDER_FAILED":

@@ -9,9 +9,10 @@
  */
 import type * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import type { RoutedMove } from "../../routed/commands.js";
+import type { Attributed } from "../../phased/commands.js";
 import type { RoutedEngine } from "../../routed/engine.js";
 import type { AdvanceRequest, RoutedResult, RoutedView } from "../../routed/types.js";
+import { isInvisible } from "../../workflow/field-types.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { type Action, action, dispatch, type Product, readCall } from "../dispatch.js";
 import { maxCharsFor, type ObjectSchema } from "../schemas.js";
@@ -275,6 +276,7 @@ async function viewOnWire(context: RoutedContext, view: RoutedView): Promise<Wir
   }
 }
 
-function move({ reason, idempotency_key: key }: Params<"suspend">): RoutedMove {
-  return { reason, idempotencyKey: key };
+function move({ reason, idempotency_key: idempotencyKey }: Params<"suspend">): Attributed {
+  // The engine would refuse a blank one, by the name of its own option.
+  return { note: reason === undefined || isInvisible(reason) ? undefined : reason, idempotencyKey };
 }

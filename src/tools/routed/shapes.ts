@@ -4,6 +4,7 @@ import { conceal, revealOf } from "../../gate/check-gate.js";
 import { evidenceNames, requiredFormat, withoutExamples } from "../../gate/format.js";
 import { evidenceForm } from "../../gate/forms.js";
 import type { RoutedListing } from "../../ports/content-provider.js";
+import { STATUS_WORDS } from "../../routed/decision/request.js";
 import type { RoutedDecision, RoutedEntry } from "../../routed/state/history.js";
 import type { GateRefusal, RoutedResult, RoutedView, StepView } from "../../routed/types.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
@@ -35,14 +36,14 @@ export function resultOnWire(context: RoutedContext, moved: Moved): ResultOnWire
     next_step: stepOnWire(now.nextStep),
     current_context: now.context,
     workflow_name: now.workflow,
-    status: now.status,
+    status: STATUS_WORDS[now.status],
     reason: now.reason,
     reasoning,
     completed_at: now.completedAt,
     gate: gate && gateOnWire(gate, nextStep.gate ? revealOf(nextStep.gate) : "fields"),
     approval_denied: denied,
     replayed: replayed || undefined,
-    earlier_answer: now === moved ? undefined : { next_step_name: nextStep.name, status: moved.status },
+    earlier_answer: now === moved ? undefined : { next_step_name: nextStep.name, status: STATUS_WORDS[moved.status] },
     ...waitingOnWire(context, now),
   };
 }
@@ -52,7 +53,7 @@ export function statusOnWire(context: RoutedContext, view: RoutedView, step?: St
   return {
     instance_id: view.sessionId,
     workflow_name: view.workflow,
-    status: view.status,
+    status: STATUS_WORDS[view.status],
     current_step_name: view.currentStep ?? null,
     next_step: step && stepOnWire(step),
     current_context: view.context,
@@ -142,7 +143,7 @@ function entryOnWire({ version, timestamp, stepName, report, outcomeStatus, ...e
 
 function decisionOnWire({ status, contextUpdates, reasoning, notes, usage, milliseconds, at }: RoutedDecision) {
   return {
-    status,
+    status: STATUS_WORDS[status],
     context_updates: contextUpdates,
     reasoning,
     notes: notes && [...notes],

@@ -155,8 +155,8 @@ describe("an approval is refused", () => {
       details: { status: "failed" },
     });
 
-    await engine.session(failed.sessionId).overrideGate(1, { by: "host", reason: "seen" });
-    await engine.session(failed.sessionId).overrideGate(2, { by: "host", reason: "seen" });
+    await engine.session(failed.sessionId).overrideGate(1, { by: "host", note: "seen" });
+    await engine.session(failed.sessionId).overrideGate(2, { by: "host", note: "seen" });
     await engine.session(failed.sessionId).completePhase(3, {});
     expect(await failure(engine.session(failed.sessionId).approve(other))).toMatchObject({
       details: { status: "completed" },
@@ -334,7 +334,7 @@ describe("an approval that another process has written", () => {
     const { storage, sessionId } = await letThrough();
     const { engine, start } = await makeAsking({ storage });
     await engine.session(sessionId).rollback(1);
-    await engine.session(sessionId).overrideGate(1, { by: "host", reason: "seen" });
+    await engine.session(sessionId).overrideGate(1, { by: "host", note: "seen" });
     expect(await engine.session(sessionId).phase()).toMatchObject({ currentPhase: 2 });
     expect(await engine.session(await start()).phase()).toMatchObject({ currentPhase: 1 });
   });

@@ -328,7 +328,7 @@ describe("an agent that asks again and again", () => {
     expect(await engine.session(sessionId).state()).toMatchObject({ version, waitsForWaiver: true });
     const refused = await submit({});
     expect(refused).toMatchObject({ passed: false, waivable: [] });
-    await engine.session(sessionId).retryPhase(1, { by: "agent" });
+    await engine.session(sessionId).retryPhase(1, { as: "agent" });
     expect(await failure(ask("after a retry"))).toMatchObject({ code: "NOT_ALLOWED" });
     await engine.session(sessionId).migrate({ by: "host" });
     expect(await failure(ask("after a migration"))).toMatchObject({ code: "NOT_ALLOWED" });

@@ -72,7 +72,7 @@ describe("a task that the plan has dropped", () => {
     made.edit((text) => struck(text, "1.4"));
     expect((await progress(made, sessionId))?.[3]).toMatchObject({ state: "pending", closed: undefined });
     expect((await made.engine.session(sessionId).phase()).plan?.changed).toBe("1 changed otherwise");
-    await expect(made.engine.session(sessionId).syncPlan({ by: "agent" })).rejects.toMatchObject({
+    await expect(made.engine.session(sessionId).syncPlan({ as: "agent" })).rejects.toMatchObject({
       code: "NOT_ALLOWED",
       message: expect.stringContaining("1.4 Write the docs"),
     });
@@ -87,7 +87,7 @@ describe("a task that the plan has dropped", () => {
     const sessionId = await made.start(1);
     made.edit(() => PLAN);
     expect((await progress(made, sessionId))?.[3]).toMatchObject({ state: "dropped" });
-    await made.engine.session(sessionId).syncPlan({ by: "agent" });
+    await made.engine.session(sessionId).syncPlan({ as: "agent" });
     expect(await made.pass(sessionId, 1, { tasks_completed: ["1.1", "1.3"] })).toMatchObject({ passed: false });
   });
 });

@@ -135,7 +135,7 @@ describe("an edited plan", () => {
     await pass(sessionId, 1, {});
     edit((text) => text.replace("- [ ] **Task 1.3**", "- [ ] **Task 1.4**: Write more\n- [ ] **Task 1.3**"));
     expect(await pass(sessionId, 1, {})).toMatchObject({ attempt: 2, problems: { length: 5 } });
-    await engine.session(sessionId).syncPlan({ by: "agent" });
+    await engine.session(sessionId).syncPlan({ as: "agent" });
     expect((await engine.session(sessionId).state()).head).toMatchObject({ attempts: 2, phase: 1, total: 3 });
     expect((await engine.session(sessionId).phase()).plan?.tasks.map(({ number, id }) => `${number}: ${id}`)).toEqual([
       "1: 1.1",
@@ -396,10 +396,10 @@ describe("a sync by an agent", () => {
     engine.on("planSynced", (payload) => told.push(payload));
     const sessionId = await start(1);
     edit(change);
-    const preview = await engine.session(sessionId).syncPlan({ preview: true, by: "agent" });
+    const preview = await engine.session(sessionId).syncPlan({ preview: true, as: "agent" });
     expect(preview).toMatchObject({ needsHost: true, changes: { takenAway } });
     const { version } = await engine.session(sessionId).state();
-    const refused = await failure(engine.session(sessionId).syncPlan({ by: "agent" }));
+    const refused = await failure(engine.session(sessionId).syncPlan({ as: "agent" }));
     expect(refused).toMatchObject({ code: "NOT_ALLOWED", remedy: expect.stringContaining(".syncPlan()") });
     // Changes of later phases are counted, not named.
     for (const { phase, name } of takenAway) {
@@ -418,10 +418,10 @@ describe("a sync by an agent", () => {
     const { engine, start, edit } = makePlanned({ plan: TOLD });
     const sessionId = await start(1);
     edit(change);
-    expect(await engine.session(sessionId).syncPlan({ preview: true, by: "agent" })).toMatchObject({
+    expect(await engine.session(sessionId).syncPlan({ preview: true, as: "agent" })).toMatchObject({
       needsHost: false,
     });
-    expect(await engine.session(sessionId).syncPlan({ by: "agent" })).toMatchObject({
+    expect(await engine.session(sessionId).syncPlan({ as: "agent" })).toMatchObject({
       changed: true,
       changes: { takenAway: [] },
     });
@@ -431,13 +431,13 @@ describe("a sync by an agent", () => {
     const behind = makePlanned();
     const late = await behind.start(2);
     behind.edit((text) => text.replace(/- \[x\] \*\*Task 1\.3.*\n.*\n/, "").concat("- [ ] Is fast\n"));
-    expect(await behind.engine.session(late).syncPlan({ by: "agent" })).toMatchObject({
+    expect(await behind.engine.session(late).syncPlan({ as: "agent" })).toMatchObject({
       changes: { removed: [{ id: "1.3" }], takenAway: [] },
     });
     const free = makePlanned({ engine: { agentSync: "any" } });
     const sessionId = await free.start(1);
     free.edit((text) => text.replace("- [ ] All tests pass\n", ""));
-    expect(await free.engine.session(sessionId).syncPlan({ by: "agent" })).toMatchObject({
+    expect(await free.engine.session(sessionId).syncPlan({ as: "agent" })).toMatchObject({
       changes: { takenAway: [{ phase: 1, name: "All tests pass" }] },
     });
   });
@@ -449,13 +449,13 @@ describe("a sync by an agent", () => {
     const { engine, start, edit } = makePlanned({ plan: twice });
     const sessionId = await start(1);
     edit(() => `### Phase 1: Only\n\n${check("1.1", "by a script")}${check("1.2", "by hand")}`);
-    expect(await engine.session(sessionId).syncPlan({ by: "agent" })).toMatchObject({ changes: { takenAway: [] } });
+    expect(await engine.session(sessionId).syncPlan({ as: "agent" })).toMatchObject({ changes: { takenAway: [] } });
     edit(() => `### Phase 1: Only\n\n${check("1.1", "by a script")}${check("1.2", "by a script")}`);
-    expect((await failure(engine.session(sessionId).syncPlan({ by: "agent" }))).message).toContain(
+    expect((await failure(engine.session(sessionId).syncPlan({ as: "agent" }))).message).toContain(
       "lacks the criterion 'by hand'",
     );
     edit(() => `### Phase 1: Only\n\n${check("1.1", "by a script")}`);
-    expect((await failure(engine.session(sessionId).syncPlan({ by: "agent" }))).message).toContain(
+    expect((await failure(engine.session(sessionId).syncPlan({ as: "agent" }))).message).toContain(
       "'1.2 Check' is gone",
     );
   });
@@ -465,7 +465,7 @@ describe("a sync by an agent", () => {
     const { engine, start, edit } = makePlanned({ plan: PLAN.replace("- [ ] All tests pass\n", items) });
     const sessionId = await start(1);
     edit((text) => text.replace(items, "").replace("- [ ] Round trips\n", ""));
-    const { message } = await failure(engine.session(sessionId).syncPlan({ by: "agent" }));
+    const { message } = await failure(engine.session(sessionId).syncPlan({ as: "agent" }));
     expect(message).toMatch(/'Thing 10' is gone; 4 more in this phase; 1 change of that kind in phases ahead$/);
   });
 });
@@ -540,7 +540,7 @@ describe("attempts at a gate", () => {
   ])("are not restored by an edit and a sync: %s", async (_, change, place) => {
     const { engine, sessionId, edit, again } = await exhausted();
     edit(change);
-    expect(await engine.session(sessionId).syncPlan({ by: "agent" })).toMatchObject({ changed: true });
+    expect(await engine.session(sessionId).syncPlan({ as: "agent" })).toMatchObject({ changed: true });
     expect((await engine.session(sessionId).state()).head.spent).toEqual([[place, 2]]);
     for (let phase = 1; phase < place; phase += 1) {
       const { structure } = await engine.session(sessionId).state();
@@ -564,7 +564,7 @@ describe("attempts at a gate", () => {
     const sessionId = await start(2);
     await pass(sessionId, 2, {});
     edit((text) => text.replace("### Phase 2: Print", CHECK));
-    await engine.session(sessionId).syncPlan({ by: "agent" });
+    await engine.session(sessionId).syncPlan({ as: "agent" });
     expect((await engine.session(sessionId).state()).head.spent).toEqual([
       [2, 1],
       [3, 1],

@@ -658,11 +658,11 @@ describe("delete", () => {
     expect(Run.started(three).do(remove).state).toEqual(expect.not.objectContaining({ reason: expect.anything() }));
   });
 
-  it("refuses a reason that is too long for the head", () => {
+  it("refuses a note that is too long for the head", () => {
     const run = Run.started(three);
     expect(run.refused({ type: "delete", reason: "x".repeat(2001) })).toMatchObject({
       code: "INVALID_INPUT",
-      details: { field: "reason" },
+      details: { field: "note" },
     });
     run.do({ type: "delete", reason: "x".repeat(2000) });
   });

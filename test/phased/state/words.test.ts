@@ -48,11 +48,11 @@ describe("what an operator or an agent says", () => {
   const by = { phase: 1, by: "ann", reason: "seen" };
   const limits: readonly [string, string, number, () => Run, (text: string, run: Run) => SessionCommand][] = [
     ["a pause", "note", 2000, failed, (note) => ({ ...pause, note })],
-    ["a pause", "operator", 200, failed, (operator) => ({ ...pause, operator })],
-    ["a deletion", "reason", 2000, failed, (reason) => ({ type: "delete", reason })],
-    ["a deletion", "operator", 200, failed, (operator) => ({ type: "delete", operator })],
+    ["a pause", "by", 200, failed, (operator) => ({ ...pause, operator })],
+    ["a deletion", "note", 2000, failed, (reason) => ({ type: "delete", reason })],
+    ["a deletion", "by", 200, failed, (operator) => ({ type: "delete", operator })],
     ["an override", "by", 200, failed, (name) => ({ type: "overrideGate", ...by, by: name })],
-    ["an override", "reason", 2000, failed, (reason) => ({ type: "overrideGate", ...by, reason })],
+    ["an override", "note", 2000, failed, (reason) => ({ type: "overrideGate", ...by, reason })],
     ["a skip", "by", 200, failed, (name) => ({ type: "skipPhase", ...by, by: name })],
     ["a task", "note", 2000, failed, (note) => ({ type: "completeTask", phase: 1, task: 1, note })],
     ["a waiver", "reason", 2000, failed, (reason) => waiver(1, ["tests"], reason)],

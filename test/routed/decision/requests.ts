@@ -24,7 +24,7 @@ export function request(parts: Partial<DecisionRequest> = {}): DecisionRequest {
     workflow: garden,
     allowed: ["Dig", "Sow", "Water", "FINISH"],
     currentStep: "Dig",
-    status: "RUNNING",
+    status: "active",
     context: { bed: "north" },
     history: [{ timestamp: "2026-01-02T03:04:05.006Z", stepName: "Dig", outcomeStatus: "failure" }],
     report: { status: "success", message: "dug" },

@@ -19,7 +19,7 @@ describe("a routed workflow", () => {
     const first = await engine.start({ workflow: "GARDEN", context: { bed: "north" } });
     expect(first).toMatchObject({
       workflow: "GARDEN",
-      status: "RUNNING",
+      status: "active",
       currentStep: "Dig",
       nextStep: { name: "Dig", instructions: "Dig a bed." },
       context: { bed: "north" },
@@ -32,7 +32,7 @@ describe("a routed workflow", () => {
     expect((await engine.session(id).advance(DONE)).nextStep).toEqual({ name: "Water", instructions: "Water them." });
     expect((await engine.session(id).advance(DONE)).nextStep.name).toBe("Sow");
     const end = await engine.session(id).advance(DONE);
-    expect(end).toMatchObject({ status: "COMPLETED", currentStep: "FINISH", nextStep: { name: "FINISH" } });
+    expect(end).toMatchObject({ status: "completed", currentStep: "FINISH", nextStep: { name: "FINISH" } });
     expect(end.completedAt).toBeDefined();
     expect(await engine.session(id).audit()).toMatchObject({ intact: true });
   });
@@ -116,10 +116,10 @@ describe("a routed workflow", () => {
         found.push([currentStep, status]);
       }
       expect(found).toEqual([
-        ["C++", "RUNNING"],
-        ["C#", "RUNNING"],
-        ["Finish", "RUNNING"],
-        ["FINISH", "COMPLETED"],
+        ["C++", "active"],
+        ["C#", "active"],
+        ["Finish", "active"],
+        ["FINISH", "completed"],
       ]);
     });
 
@@ -180,16 +180,16 @@ describe("a routed workflow", () => {
     });
     const failed = await engine.session(id).state();
     expect(failed).toMatchObject({
-      status: "FAILED",
+      status: "failed",
       currentStep: "Dig",
       context: { depth: 20 },
       allowed: ["retry", "delete"],
     });
     expect(failed.completedAt).toBeDefined();
     const answered = await engine.session(id).advance(DONE);
-    expect(answered).toMatchObject({ status: "FAILED", version: failed.version });
+    expect(answered).toMatchObject({ status: "failed", version: failed.version });
     const next = await engine.session(id).retry();
-    expect(next).toMatchObject({ status: "RUNNING", nextStep: { name: "Sow" } });
+    expect(next).toMatchObject({ status: "active", nextStep: { name: "Sow" } });
     expect(decider.requests[2]).toMatchObject({ report: { status: "success" }, context: { depth: 20 } });
   });
 
@@ -228,18 +228,18 @@ describe("a routed workflow", () => {
   });
 
   it.each([
-    ["SUSPENDED", "Sow", "SUSPENDED", "Sow"],
-    ["FAILED", "Sow", "FAILED", "Sow"],
-    ["COMPLETED", "Sow", "COMPLETED", "Sow"],
-    ["SUSPENDED", "FINISH", "COMPLETED", "FINISH"],
-    ["FAILED", "FINISH", "FAILED", "Dig"],
-    ["running", "Sow", "RUNNING", "Sow"],
+    ["paused", "Sow", "paused", "Sow"],
+    ["failed", "Sow", "failed", "Sow"],
+    ["completed", "Sow", "completed", "Sow"],
+    ["paused", "FINISH", "completed", "FINISH"],
+    ["failed", "FINISH", "failed", "Dig"],
+    ["running", "Sow", "active", "Sow"],
   ])("follows the suggestion %s with %s", async (statusSuggestion, nextStep, status, current) => {
     const { engine, id } = await started({ nextStep, statusSuggestion, reasoning: "why not" });
     const answer = await engine.session(id).advance(DONE);
     expect(answer).toMatchObject({ status, currentStep: current, reasoning: "why not" });
     // What is over has no next step.
-    if (status === "COMPLETED") expect(answer.nextStep).toEqual({ name: "FINISH", instructions: "Workflow complete." });
+    if (status === "completed") expect(answer.nextStep).toEqual({ name: "FINISH", instructions: "Workflow complete." });
   });
 });
 
@@ -299,7 +299,7 @@ describe("two concurrent callers", () => {
     const { engine, id } = await started(new Error("down"), "Sow", "Water");
     const calls = ["k1", "k2"].map((idempotencyKey) => ({ ...DONE, idempotencyKey }));
     await expect(engine.session(id).advance(calls[0] ?? DONE)).rejects.toMatchObject({ code: "DECIDER_FAILED" });
-    expect(await engine.session(id).advance(calls[1] ?? DONE)).toMatchObject({ status: "FAILED", replayed: true });
+    expect(await engine.session(id).advance(calls[1] ?? DONE)).toMatchObject({ status: "failed", replayed: true });
     expect((await engine.session(id).retry()).currentStep).toBe("Sow");
     for (const call of calls) expect((await engine.session(id).advance(call)).currentStep).toBe("Sow");
   });

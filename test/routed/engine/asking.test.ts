@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { fullClock } from "../../../src/ports/clock.js";
-import { Asking } from "../../../src/routed/asking.js";
-import type { DeciderWait } from "../../../src/routed/decider-wait.js";
+import { Asking, type DeciderWait } from "../../../src/routed/asking.js";
 import type { RoutedCommit } from "../../../src/routed/state/machine.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { failure } from "../../support/failure.js";

@@ -102,7 +102,7 @@ describe("a report that its caller follows", () => {
       details: { operation },
     });
     expect({ ...seen, errors, asked: decider.requests }).toEqual({ begun: 1, stopped: 1, errors: [], asked: [] });
-    expect(await engine.session(id).state()).toMatchObject({ status: "RUNNING", version: 1 });
+    expect(await engine.session(id).state()).toMatchObject({ status: "active", version: 1 });
   });
 
   it("writes nothing if its caller has ended it before, and can be made again with the same key", async () => {
@@ -131,7 +131,7 @@ describe("a call that waits for the decider", () => {
     expect(await ended).toMatchObject({ code: "CANCELLED", details: { operation: "advance", sessionId: id } });
     expect(seen.stopped).toBe(1);
     expect(errors).toEqual([]);
-    const pending = { status: "RUNNING", currentStep: "Dig", version: 2, pending: { operation: "advance" } };
+    const pending = { status: "active", currentStep: "Dig", version: 2, pending: { operation: "advance" } };
     expect(await engine.session(id).state()).toMatchObject({ ...pending, context: { depth: 20 } });
     expect(await engine.session(id).advance(call)).toMatchObject({ currentStep: "Sow", replayed: true });
     expect(decider.requests.at(-1)).toMatchObject({ report: { status: "success" }, context: { depth: 20 } });
@@ -151,7 +151,7 @@ describe("a call that waits for the decider", () => {
       await until(() => decider.requests.length === 1);
       abort();
       expect(await ended).toMatchObject({ code: "CANCELLED" });
-      expect(await engine.session(id).state()).toMatchObject({ status: "RUNNING", version: 2 });
+      expect(await engine.session(id).state()).toMatchObject({ status: "active", version: 2 });
     }
   });
 
@@ -192,13 +192,13 @@ describe("a call that waits for the decider", () => {
     expect(await failure(engine.session(id).retry({ signal: AbortSignal.abort() }))).toMatchObject({
       code: "CANCELLED",
     });
-    expect(await engine.session(id).state()).toMatchObject({ status: "FAILED" });
+    expect(await engine.session(id).state()).toMatchObject({ status: "failed" });
     const retried = await leaving((client) =>
       engine.session(id).retry({ idempotencyKey: "again", ...followed(client) }),
     );
     expect(retried).toMatchObject({ code: "CANCELLED", details: { operation: "retry" } });
     expect(await engine.session(id).retry({ idempotencyKey: "again" })).toMatchObject({
-      status: "RUNNING",
+      status: "active",
       currentStep: "Sow",
     });
     const back = { assumedStep: "Sow", report: { status: "resuming" } };
@@ -237,7 +237,7 @@ describe("a call that waits for the decider", () => {
     const again = engine.session(id).advance({ ...DONE, signal: other.signal, onAsk: other.abort });
     expect(await failure(again)).toMatchObject({ code: "CANCELLED", details: { sessionId: id } });
     expect({ isAsked, asked: decider.requests }).toEqual({ isAsked: false, asked: [] });
-    expect(await engine.session(id).state()).toMatchObject({ status: "RUNNING", version: 2 });
+    expect(await engine.session(id).state()).toMatchObject({ status: "active", version: 2 });
   });
 });
 

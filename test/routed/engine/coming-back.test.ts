@@ -66,7 +66,7 @@ describe("a resuming client", () => {
   it("may stay on its step, for any `next`, without entering it again", async () => {
     const { engine, id, decider } = await started(["Dig", "Dig", "Sow"]);
     for (const _ of [1, 2]) {
-      expect(await engine.session(id).resume(BACK)).toMatchObject({ currentStep: "Dig", status: "RUNNING" });
+      expect(await engine.session(id).resume(BACK)).toMatchObject({ currentStep: "Dig", status: "active" });
     }
     expect(await engine.session(id).advance(DONE)).toMatchObject({ currentStep: "Sow" });
     expect(decider.requests.map(({ allowed }) => allowed)).toEqual([["Sow", "Dig"], ["Sow", "Dig"], ["Sow"]]);
@@ -79,7 +79,7 @@ describe("a resuming client", () => {
       await new Promise((resolve) => setImmediate(resolve));
     await engine.session(id).suspend();
     expect(await engine.session(id).resume({ ...BACK, idempotencyKey: "second" })).toMatchObject({
-      status: "RUNNING",
+      status: "active",
       currentStep: "Sow",
     });
   });
@@ -89,7 +89,7 @@ describe("a resuming client", () => {
     await engine.session(id).suspend();
     for (const _ of [1, 2, 3]) {
       expect(await engine.session(id).resume(BACK)).toMatchObject({
-        status: "RUNNING",
+        status: "active",
         currentStep: "Dig",
         gate: { attempt: 1, problems: [{ field: "depth" }] },
       });
@@ -109,14 +109,14 @@ describe("a resuming client", () => {
   it("with insufficient evidence makes an attempt at the gate", async () => {
     const { engine, id } = await started([], GATE, { limits: { maxAttempts: 1 } });
     const shown = { ...BACK, report: { status: "resuming", details: {} } };
-    expect(await engine.session(id).resume(shown)).toMatchObject({ status: "FAILED", gate: { attempt: 1 } });
+    expect(await engine.session(id).resume(shown)).toMatchObject({ status: "failed", gate: { attempt: 1 } });
   });
 
   it("makes an attempt if verifiers were run", async () => {
     const refusing: Verifier = { verify: async () => ({ ok: false, message: "not dug" }) };
     const gate = { ...GATE, fields: [], verify: [{ verifier: "bed", params: {} }] };
     const { engine, id } = await started([], gate, { verifiers: { bed: refusing }, limits: { maxAttempts: 1 } });
-    expect(await engine.session(id).resume(BACK)).toMatchObject({ status: "FAILED" });
+    expect(await engine.session(id).resume(BACK)).toMatchObject({ status: "failed" });
   });
 
   it("needs no new evidence if the gate was passed before a crash", async () => {
@@ -152,12 +152,12 @@ describe("a resuming client", () => {
       return { next: routed(decider, { storage }).engine, id: decider.requests[asked - 1]?.sessionId ?? "" };
     };
     const one = await begin(1);
-    expect(await one.next.session(one.id).resume(BACK)).toMatchObject({ status: "RUNNING", nextStep: { name: "Sow" } });
+    expect(await one.next.session(one.id).resume(BACK)).toMatchObject({ status: "active", nextStep: { name: "Sow" } });
     const two = await begin(3);
     await two.next.session(two.id).suspend();
     const keyed = { ...BACK, idempotencyKey: "back" };
     expect(await two.next.session(two.id).resume(keyed)).toMatchObject({
-      status: "RUNNING",
+      status: "active",
       nextStep: { name: "Dig" },
     });
     expect(await two.next.session(two.id).resume(keyed)).toMatchObject({ replayed: true, nextStep: { name: "Dig" } });
@@ -175,7 +175,7 @@ describe("a resuming client", () => {
     const other = routed(decider, { storage }).engine;
     storage.beforeNext = () => other.session(id).resume({ ...BACK, idempotencyKey: "fast" });
     const slow = await engine.session(id).resume({ ...BACK, report: { status: "back", n: 2 }, idempotencyKey: "slow" });
-    expect(slow).toMatchObject({ status: "RUNNING", nextStep: { name: "Dig" } });
+    expect(slow).toMatchObject({ status: "active", nextStep: { name: "Dig" } });
     expect(slow.replayed).not.toBe(true);
   });
 });
@@ -214,7 +214,7 @@ describe("a repeated call", () => {
     const { engine: next } = routed(decider, { storage });
     await next.session(id).resume(BACK);
     const again = await next.session(id).advance(keyed);
-    expect(again).toMatchObject({ replayed: true, status: "RUNNING", currentStep: "Dig" });
+    expect(again).toMatchObject({ replayed: true, status: "active", currentStep: "Dig" });
     expect(again.pending).toBeUndefined();
   });
 });
@@ -263,7 +263,7 @@ describe("the answer of a decider", () => {
   it("may have a null status; another type is asked for again", async () => {
     const answer = (statusSuggestion: unknown) => ({ nextStep: "Sow", statusSuggestion }) as never;
     const { engine, id, decider } = await started([answer(3), answer(null)]);
-    expect((await engine.session(id).advance(DONE)).status).toBe("RUNNING");
+    expect((await engine.session(id).advance(DONE)).status).toBe("active");
     expect(decider.requests[1]?.problem).toContain("status_suggestion");
   });
 
@@ -278,7 +278,7 @@ describe("the answer of a decider", () => {
       message: "the decider failed",
       details: { reason: "unavailable" },
     });
-    expect((await engine.session(id).state()).status).toBe("FAILED");
+    expect((await engine.session(id).state()).status).toBe("failed");
   });
 });
 
@@ -299,7 +299,7 @@ describe("a failure outside of the instance", () => {
     };
     await expect(other.session(id).advance(DONE)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
     storage.log = log;
-    expect(await engine.session(id).state()).toMatchObject({ status: "RUNNING", pending: { operation: "advance" } });
+    expect(await engine.session(id).state()).toMatchObject({ status: "active", pending: { operation: "advance" } });
     expect((await engine.session(id).advance(DONE)).currentStep).toBe("Sow");
   });
 
@@ -318,7 +318,7 @@ describe("a failure outside of the instance", () => {
       code: "DEFINITION_UNAVAILABLE",
       message: "the workflow GARDEN could not be loaded: its texts can't be read",
     });
-    expect(await engine.session(id).state()).toMatchObject({ status: "FAILED", allowed: ["retry", "delete"] });
+    expect(await engine.session(id).state()).toMatchObject({ status: "failed", allowed: ["retry", "delete"] });
     expect(String(errors[0])).toContain("EACCES");
   });
 });
@@ -356,7 +356,7 @@ describe("a retry", () => {
     storage.held = Promise.resolve();
     ending.open();
     await second;
-    expect(await retried).toMatchObject({ status: "RUNNING", currentStep: "Sow" });
+    expect(await retried).toMatchObject({ status: "active", currentStep: "Sow" });
     expect(decider.requests).toHaveLength(3);
   });
 });

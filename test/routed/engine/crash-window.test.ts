@@ -48,7 +48,7 @@ describe.each(Object.entries(PLACES))("a process that is killed between report a
     const { engine, decider, id, others } = await killed(await newPlace(), "Sow");
     for (const one of [id, ...others]) {
       expect(await engine.session(one).state()).toMatchObject({
-        status: "RUNNING",
+        status: "active",
         pending: { operation: "advance" },
         context: { bed: "north", depth: 20 },
       });

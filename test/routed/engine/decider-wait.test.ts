@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { fullClock } from "../../../src/ports/clock.js";
-import { DeciderWait } from "../../../src/routed/decider-wait.js";
+import { DeciderWait } from "../../../src/routed/asking.js";
 
 /** A deadline whose timers go off when the test says so. */
 function deadline() {

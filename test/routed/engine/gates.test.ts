@@ -48,7 +48,7 @@ describe("a step with a gate", () => {
     const { sessionId } = await engine.start({ workflow: "GARDEN" });
     const missing = await engine.session(sessionId).advance(DONE);
     expect(missing).toMatchObject({
-      status: "RUNNING",
+      status: "active",
       currentStep: "Dig",
       nextStep: { name: "Dig" },
       gate: { attempt: 1, maxAttempts: 3, problems: [{ field: "depth", problem: "missing" }] },
@@ -82,13 +82,13 @@ describe("a step with a gate", () => {
     const { sessionId } = await engine.start({ workflow: "GARDEN" });
     await engine.session(sessionId).advance(DONE);
     expect(await engine.session(sessionId).advance({ ...DONE, idempotencyKey: "k" })).toMatchObject({
-      status: "FAILED",
+      status: "failed",
       gate: { attempt: 2 },
       reason: "the gate of Dig was not passed in 2 attempts in a row",
     });
-    expect(await engine.session(sessionId).retry()).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
+    expect(await engine.session(sessionId).retry()).toMatchObject({ status: "active", currentStep: "Dig" });
     expect(await engine.session(sessionId).advance(DONE)).toMatchObject({
-      status: "FAILED",
+      status: "failed",
       gate: { attempt: 1 },
       reason: "the gate of Dig was not passed in 3 attempts in total",
     });
@@ -150,7 +150,7 @@ describe("a step with a gate", () => {
     const { engine } = gated(gate, ["Sow", "Dig", "Sow"], { verifiers: { bed: verifier } });
     const { sessionId } = await engine.start({ workflow: "GARDEN" });
     for (const _ of ["Dig", "Sow", "Dig"]) {
-      expect(await engine.session(sessionId).advance(dug(1))).toMatchObject({ status: "RUNNING" });
+      expect(await engine.session(sessionId).advance(dug(1))).toMatchObject({ status: "active" });
       state.depth += 10;
     }
     expect(seen).toEqual([
@@ -237,7 +237,7 @@ describe("a step that requires an approval", () => {
     expect(await engine.session(id).advance(dug(20))).toMatchObject({ version: asked.version });
     expect(decider.requests).toEqual([]);
     const approved = await engine.session(id).approve(await word("approve"));
-    expect(approved).toMatchObject({ status: "RUNNING", pending: { operation: "advance" } });
+    expect(approved).toMatchObject({ status: "active", pending: { operation: "advance" } });
     expect(approved.awaiting).toBeUndefined();
     expect((await engine.session(id).advance(dug(20))).nextStep.name).toBe("Sow");
     expect((await engine.session(id).history())[0]?.reason).toBe("approved by ann");
@@ -268,14 +268,14 @@ describe("a step that requires an approval", () => {
     await engine.session(id).resume(back);
     await engine.session(id).approve(await word("approve"));
     await engine.session(id).suspend();
-    expect(await engine.session(id).resume(back)).toMatchObject({ status: "RUNNING", currentStep: "Sow" });
+    expect(await engine.session(id).resume(back)).toMatchObject({ status: "active", currentStep: "Sow" });
     expect(decider.requests).toHaveLength(1);
   });
 
   it("counts a denial as a failed attempt", async () => {
     const { engine, id, word } = await waiting();
     const denied = await engine.session(id).deny({ ...(await word("deny", "deeper")), note: "deeper" });
-    expect(denied).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
+    expect(denied).toMatchObject({ status: "active", currentStep: "Dig" });
     expect(denied.pending).toBeUndefined();
     expect((await engine.session(id).history())[0]?.reason).toBe("denied by ann: deeper");
     expect((await engine.session(id).advance(dug(30))).awaiting).toMatchObject({ attempt: 2, evidence: { depth: 30 } });
@@ -305,7 +305,7 @@ describe("a step that requires an approval", () => {
     await expect(engine.session(id).approve({ ...yes, by: " " })).rejects.toMatchObject({ code: "INVALID_INPUT" });
     await expect(engine.session(id).deny({ ...yes, note: "" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
     await engine.session(id).approve({ ...yes, idempotencyKey: "a" });
-    expect(await engine.session(id).approve({ ...yes, idempotencyKey: "a" })).toMatchObject({ status: "RUNNING" });
+    expect(await engine.session(id).approve({ ...yes, idempotencyKey: "a" })).toMatchObject({ status: "active" });
     await expect(engine.session(id).approve(yes)).rejects.toMatchObject({ details: { reason: "not_waiting" } });
   });
 });

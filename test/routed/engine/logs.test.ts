@@ -40,7 +40,7 @@ describe("logs of routed sessions", () => {
     expect(copied).toMatchObject({ sessions: 1, commits: 5, refused: [], caughtUp: true });
     const there = routed(new Script(), { storage: house, hashKey: "a key" }).engine;
     expect(await there.session(id).audit()).toMatchObject({ intact: true });
-    expect(await there.session(id).state()).toMatchObject({ status: "COMPLETED" });
+    expect(await there.session(id).state()).toMatchObject({ status: "completed" });
   });
 
   it("that were changed are refused", async () => {

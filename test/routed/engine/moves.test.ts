@@ -18,9 +18,9 @@ describe("a reason or a note", () => {
     const { engine, id, storage } = await started("Sow");
     const reason = given as string;
     const calls = [
-      () => engine.session(id).suspend({ reason }),
-      () => engine.session(id).cancel({ reason }),
-      () => engine.session(id).delete({ reason }),
+      () => engine.session(id).suspend({ note: reason }),
+      () => engine.session(id).cancel({ note: reason }),
+      () => engine.session(id).delete({ note: reason }),
       () => engine.session(id).approve({ by: "ann", note: reason, evidenceHash: "h" }),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "INVALID_INPUT" });
@@ -29,7 +29,7 @@ describe("a reason or a note", () => {
 
   it("may be empty", async () => {
     const { engine, id } = await started("Sow");
-    expect(await engine.session(id).suspend({ reason: "" })).toMatchObject({ status: "SUSPENDED" });
+    expect(await engine.session(id).suspend({ note: "" })).toMatchObject({ status: "paused" });
   });
 });
 
@@ -63,9 +63,9 @@ describe("start", () => {
     expect(refused).toMatchObject({ details: { sessionId: items[0]?.sessionId } });
     const [failed] = (await engine.listSessions()).items;
     expect(failed).toMatchObject({ status: "failed", current: "" });
-    expect(await engine.session(failed?.sessionId ?? "").state()).toMatchObject({ status: "FAILED" });
+    expect(await engine.session(failed?.sessionId ?? "").state()).toMatchObject({ status: "failed" });
     expect(await engine.session(failed?.sessionId ?? "").retry()).toMatchObject({
-      status: "RUNNING",
+      status: "active",
       currentStep: "Dig",
     });
   });
@@ -99,14 +99,14 @@ describe("start", () => {
 describe("an instance", () => {
   it("that is suspended refuses reports until it is resumed", async () => {
     const { engine, id, decider } = await started("Sow");
-    expect(await engine.session(id).suspend({ reason: "rain" })).toMatchObject({ status: "SUSPENDED", reason: "rain" });
+    expect(await engine.session(id).suspend({ note: "rain" })).toMatchObject({ status: "paused", reason: "rain" });
     await expect(engine.session(id).advance(DONE)).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
       details: { allowed: ["resume", "cancel", "delete"] },
     });
     await expect(engine.session(id).suspend()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     const next = await engine.session(id).resume({ assumedStep: "Water", report: { status: "resuming" } });
-    expect(next).toMatchObject({ status: "RUNNING", currentStep: "Sow" });
+    expect(next).toMatchObject({ status: "active", currentStep: "Sow" });
     expect(decider.requests[0]).toMatchObject({ operation: "resume", assumedStep: "Water", currentStep: "Dig" });
     expect((await engine.session(id).history()).map(({ outcomeStatus }) => outcomeStatus)).toEqual([
       "SUSPENDED",
@@ -116,16 +116,16 @@ describe("an instance", () => {
 
   it("that is cancelled cannot continue", async () => {
     const { engine, id } = await started();
-    const cancelled = await engine.session(id).cancel({ reason: "no garden", idempotencyKey: "c" });
-    expect(cancelled).toMatchObject({ status: "FAILED", reason: "cancelled: no garden", allowed: ["delete"] });
+    const cancelled = await engine.session(id).cancel({ note: "no garden", idempotencyKey: "c" });
+    expect(cancelled).toMatchObject({ status: "failed", reason: "cancelled: no garden", allowed: ["delete"] });
     expect(cancelled.completedAt).toBeDefined();
-    expect(await engine.session(id).cancel({ reason: "no garden", idempotencyKey: "c" })).toEqual({
+    expect(await engine.session(id).cancel({ note: "no garden", idempotencyKey: "c" })).toEqual({
       ...cancelled,
       replayed: true,
     });
     await expect(engine.session(id).retry()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     await expect(engine.session(id).resume({ assumedStep: "Dig", ...DONE })).resolves.toMatchObject({
-      status: "FAILED",
+      status: "failed",
       version: cancelled.version,
     });
     await expect(engine.session(id).cancel()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
@@ -133,7 +133,7 @@ describe("an instance", () => {
 
   it("that is deleted is not found, and its id is never used again", async () => {
     const { engine, id } = await started();
-    await engine.session(id).delete({ reason: "done with" });
+    await engine.session(id).delete({ note: "done with" });
     await expect(engine.session(id).state()).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
     await expect(engine.session(id).delete()).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
     await expect(engine.session("no-such-one").advance(DONE)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
@@ -182,7 +182,7 @@ describe("an instance", () => {
   });
 
   it("notifies its host of all events", async () => {
-    const { engine, id } = await started("Sow", { nextStep: "Sow", statusSuggestion: "FAILED" });
+    const { engine, id } = await started("Sow", { nextStep: "Sow", statusSuggestion: "failed" });
     const told: string[] = [];
     for (const name of [
       "reported",
@@ -247,7 +247,7 @@ describe("a workflow edit", () => {
     gone = true;
     await expect(engine.session(sessionId).advance(DONE)).rejects.toMatchObject({ code: "DEFINITION_UNAVAILABLE" });
     expect(await engine.session(sessionId).state()).toMatchObject({
-      status: "FAILED",
+      status: "failed",
       pending: { operation: "advance" },
     });
     gone = false;
@@ -297,7 +297,7 @@ describe("a workflow edit", () => {
       defineRoutedWorkflow({ name: "GARDEN", steps: [{ name: "Water", guidance: "g", instructions: "i" }] }),
     );
     await expect(engine.session(sessionId).advance(DONE)).rejects.toMatchObject({ code: "DEFINITION_UNAVAILABLE" });
-    expect(await engine.session(sessionId).state()).toMatchObject({ status: "FAILED" });
+    expect(await engine.session(sessionId).state()).toMatchObject({ status: "failed" });
   });
 });
 
@@ -326,7 +326,7 @@ describe("visits", () => {
     await engine.session(sessionId).advance(DONE);
     expect(decider.requests.map(({ allowed }) => allowed)).toEqual([["Dig", "Sow"], ["Sow"]]);
     await expect(engine.session(sessionId).advance(DONE)).rejects.toThrow("nothing may follow Sow any more");
-    expect(await engine.session(sessionId).state()).toMatchObject({ status: "FAILED" });
+    expect(await engine.session(sessionId).state()).toMatchObject({ status: "failed" });
   });
 
   it.each(["toString", "valueOf"])("are counted for a step called %s", async (name) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { GATED } from "../../support/gated-garden.js";
 import { DONE, routed, Script } from "./garden.js";
 
-const ANN = { operator: "ann", note: "the model is back" } as const;
+const ANN = { by: "ann", note: "the model is back" } as const;
 const EMPTY = { report: { status: "success" } } as const;
 
 describe("release", () => {
@@ -11,9 +11,9 @@ describe("release", () => {
     const decider = new Script("Sow");
     const { engine } = routed(decider);
     const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
-    await engine.session(id).suspend({ reason: "rain", operator: "ann" });
-    expect(await engine.session(id).release({ from: "SUSPENDED", ...ANN })).toMatchObject({
-      status: "RUNNING",
+    await engine.session(id).suspend({ note: "rain", by: "ann" });
+    expect(await engine.session(id).release({ from: "paused", ...ANN })).toMatchObject({
+      status: "active",
       currentStep: "Dig",
     });
     expect(decider.requests).toEqual([]);
@@ -30,12 +30,12 @@ describe("release", () => {
     await expect(engine.session(id).advance(DONE)).rejects.toMatchObject({ code: "DECIDER_FAILED" });
     const told: unknown[] = [];
     engine.on("retried", ({ sessionId }) => told.push(sessionId));
-    expect(await engine.session(id).release({ operator: "ann", idempotencyKey: "k" })).toMatchObject({
-      status: "RUNNING",
+    expect(await engine.session(id).release({ by: "ann", idempotencyKey: "k" })).toMatchObject({
+      status: "active",
       pending: { operation: "advance" },
     });
     expect(told).toEqual([id]);
-    expect(await engine.session(id).release({ operator: "ann", idempotencyKey: "k" })).toMatchObject({
+    expect(await engine.session(id).release({ by: "ann", idempotencyKey: "k" })).toMatchObject({
       replayed: true,
     });
     expect((await engine.session(id).advance(DONE)).nextStep.name).toBe("Water");
@@ -51,7 +51,7 @@ describe("release", () => {
       code: "INVALID_TRANSITION",
       remedy: expect.stringContaining("phasegate retry"),
     });
-    await engine.session(id).release({ from: "FAILED", ...ANN });
+    await engine.session(id).release({ from: "failed", ...ANN });
     expect((await engine.listSessions()).items[0]).not.toHaveProperty("waitsFor");
     const dug = { report: { status: "success", details: { depth: 20 } } };
     expect((await engine.session(id).advance(dug)).nextStep.name).toBe("Sow");
@@ -60,23 +60,23 @@ describe("release", () => {
   it("is refused in another status, without a name, and above the limit", async () => {
     const { engine } = routed(new Script(), { limits: { maxActiveSessions: 1 } });
     const { sessionId: id } = await engine.start({ workflow: "GARDEN" });
-    for (const from of ["FAILED", "SUSPENDED"] as const) {
+    for (const from of ["failed", "paused"] as const) {
       await expect(engine.session(id).release({ from, ...ANN })).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     }
-    await expect(engine.session(id).release({ operator: " " })).rejects.toMatchObject({
-      details: { field: "operator" },
+    await expect(engine.session(id).release({ by: " " })).rejects.toMatchObject({
+      details: { field: "by" },
     });
-    const long = { operator: "x".repeat(201) };
+    const long = { by: "x".repeat(201) };
     await expect(engine.session(id).suspend(long)).rejects.toMatchObject({ code: "INVALID_INPUT" });
     await engine.session(id).suspend();
-    await expect(engine.session(id).release({ from: "FAILED", ...ANN })).rejects.toMatchObject({
+    await expect(engine.session(id).release({ from: "failed", ...ANN })).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
     });
     await engine.start({ workflow: "GARDEN" });
     await expect(engine.session(id).release(ANN)).rejects.toMatchObject({ code: "SESSION_LIMIT" });
     const back = { assumedStep: "Dig", report: { status: "resuming" } };
     await expect(engine.session(id).resume(back)).rejects.toMatchObject({ code: "SESSION_LIMIT" });
-    expect(await engine.session(id).state()).toMatchObject({ status: "SUSPENDED" });
+    expect(await engine.session(id).state()).toMatchObject({ status: "paused" });
   });
 
   it("records who deletes", async () => {
@@ -88,7 +88,7 @@ describe("release", () => {
       bodies.push(commit.body);
       return append(commit);
     };
-    await engine.session(id).delete({ operator: "ann", reason: "a test" });
+    await engine.session(id).delete({ by: "ann", note: "a test" });
     expect(bodies[0]).toContain('"events":[{"type":"deleted","reason":"a test","operator":"ann"}]');
   });
 });

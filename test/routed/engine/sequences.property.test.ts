@@ -40,7 +40,7 @@ type Act =
 /** A decider's reaction: choose a step, almost name it, err once or twice, throw, or suggest a status. */
 interface Answer {
   readonly to: string;
-  readonly how: "right" | "nearly" | "wrong once" | "wrong twice" | "throws" | "SUSPENDED" | "FAILED" | "COMPLETED";
+  readonly how: "right" | "nearly" | "wrong once" | "wrong twice" | "throws" | "paused" | "failed" | "completed";
   readonly writes?: readonly [string, number] | undefined;
 }
 
@@ -56,9 +56,9 @@ const answer: fc.Arbitrary<Answer> = fc.record({
     "wrong once",
     "wrong twice",
     "throws",
-    "SUSPENDED",
-    "FAILED",
-    "COMPLETED",
+    "paused",
+    "failed",
+    "completed",
   ),
   writes: entry,
 });
@@ -81,7 +81,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 
 /** A simple model of an instance. */
 interface Model {
-  status: "RUNNING" | "SUSPENDED" | "COMPLETED" | "FAILED";
+  status: "active" | "paused" | "completed" | "failed";
   step: string;
   context: JsonObject;
   pending: boolean;
@@ -100,18 +100,18 @@ function waysFrom({ step }: Model, type: "advance" | "resume"): readonly string[
 function follow(model: Model, { to, how, writes }: Answer, type: "advance" | "resume"): boolean {
   const allowed = waysFrom(model, type);
   if (how === "throws" || how === "wrong twice" || !allowed.includes(to)) {
-    model.status = "FAILED";
+    model.status = "failed";
     return false;
   }
   model.pending = false;
   if (writes !== undefined && how !== "wrong once") model.context = { ...model.context, [writes[0]]: writes[1] };
-  if (how === "FAILED") {
-    model.status = "FAILED";
+  if (how === "failed") {
+    model.status = "failed";
     if (to !== "FINISH") model.step = to;
     return true;
   }
-  const ends = to === "FINISH" || (how === "COMPLETED" && allowed.includes("FINISH"));
-  model.status = ends ? "COMPLETED" : how === "SUSPENDED" ? "SUSPENDED" : "RUNNING";
+  const ends = to === "FINISH" || (how === "completed" && allowed.includes("FINISH"));
+  model.status = ends ? "completed" : how === "paused" ? "paused" : "active";
   model.step = to;
   return true;
 }
@@ -122,7 +122,7 @@ function script(model: Model, { to, how, writes }: Answer, type: "advance" | "re
   const right: Move = {
     nextStep: to,
     contextUpdates,
-    ...(["SUSPENDED", "FAILED", "COMPLETED"].includes(how) ? { statusSuggestion: how } : {}),
+    ...(["paused", "failed", "completed"].includes(how) ? { statusSuggestion: how } : {}),
   };
   if (!waysFrom(model, type).includes(to)) return how === "throws" ? [new Error("no")] : [right, right];
   switch (how) {
@@ -147,7 +147,7 @@ async function play(acts: readonly Act[]): Promise<void> {
   let engine = make();
   const { sessionId } = await engine.start({ workflow: "GARDEN" });
   const model: Model = {
-    status: "RUNNING",
+    status: "active",
     step: "Dig",
     context: {},
     pending: false,
@@ -169,7 +169,7 @@ async function play(acts: readonly Act[]): Promise<void> {
       context: model.context,
       pending: model.pending,
     });
-    expect("completedAt" in seen).toBe(model.status === "COMPLETED" || model.status === "FAILED");
+    expect(seen.completedAt !== undefined).toBe(model.status === "completed" || model.status === "failed");
   }
   expect(await engine.session(sessionId).audit()).toMatchObject({ intact: true });
   const entries = await engine.session(sessionId).history();
@@ -194,7 +194,7 @@ async function perform(engine: RoutedEngine, id: string, one: Act, index: number
       return move(engine, id, one.type, { model, decider, make });
     case "crash": {
       // The report is written, and the process ends before the decision.
-      if (model.status !== "RUNNING" || model.pending) return;
+      if (model.status !== "active" || model.pending) return;
       moves.push(() => new Promise(() => {}));
       abandon(engine.session(id).advance({ report: { status: `report ${index}` } }));
       while ((await engine.session(id).state()).pending === undefined)
@@ -212,17 +212,17 @@ async function perform(engine: RoutedEngine, id: string, one: Act, index: number
         type === "advance"
           ? engine.session(id).advance(request)
           : engine.session(id).resume({ ...request, assumedStep: "Dig" });
-      if (model.status === "COMPLETED" || model.status === "FAILED") {
+      if (model.status === "completed" || model.status === "failed") {
         expect(await call()).toMatchObject({ status: model.status });
         return;
       }
-      if (model.status === "SUSPENDED" && type === "advance") {
+      if (model.status === "paused" && type === "advance") {
         await expect(call()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
         return;
       }
       const goesOn = model.pending && type === "advance";
       if (!goesOn) model.reports += 1;
-      model.status = "RUNNING";
+      model.status = "active";
       const asked = goesOn ? model.asked : type;
       model.asked = asked;
       moves.push(...script(model, said, asked));
@@ -238,24 +238,24 @@ async function perform(engine: RoutedEngine, id: string, one: Act, index: number
 }
 
 async function move(engine: RoutedEngine, id: string, type: "suspend" | "cancel" | "retry", { model, decider }: Stage) {
-  const isRunning = model.status === "RUNNING";
+  const isRunning = model.status === "active";
   const isPossible =
     type === "suspend"
       ? isRunning
       : type === "cancel"
-        ? isRunning || model.status === "SUSPENDED"
-        : model.status === "FAILED" && !model.over;
+        ? isRunning || model.status === "paused"
+        : model.status === "failed" && !model.over;
   if (!isPossible) {
     await expect(engine.session(id)[type]()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     return;
   }
-  if (type === "suspend") model.status = "SUSPENDED";
+  if (type === "suspend") model.status = "paused";
   if (type === "cancel") {
-    model.status = "FAILED";
+    model.status = "failed";
     model.over = true;
   }
   if (type === "retry") {
-    model.status = "RUNNING";
+    model.status = "active";
     if (model.pending) {
       const said: Answer = { to: WAYS[model.step]?.[0] ?? "", how: "right" };
       decider.moves.push(...script(model, said, model.asked));

@@ -41,7 +41,7 @@ async function forged(upTo: "approved" | "finished" = "finished") {
   if (upTo === "finished") {
     await forger.engine.session(id).advance(dug);
     await forger.engine.session(id).advance({ report: { status: "success" } });
-    expect(await forger.engine.session(id).state()).toMatchObject({ status: "COMPLETED" });
+    expect(await forger.engine.session(id).state()).toMatchObject({ status: "completed" });
   }
   return { storage, host, forger, id, commits, word };
 }
@@ -52,7 +52,7 @@ function claimsIn(answer: unknown): string[] {
   return [...valuesIn(answer)].flatMap(({ path, key, value, owner }) => {
     const isNoClaim = "distrust" in owner || path.includes(".structure.");
     const isClaim =
-      value === "COMPLETED" || value === "completed" || value === "FINISH" || value === "Sow" || value === "decided";
+      value === "completed" || value === "completed" || value === "FINISH" || value === "Sow" || value === "decided";
     const isApproved = key === "type" && value === "approved";
     const isTime = /^completed_?at$/i.test(key) && value !== null;
     const isText = typeof value === "string" && /approved by|Workflow complete|is COMPLETED/.test(value);
@@ -102,7 +102,7 @@ const SESSION: Record<string, Reader> = {
   suspend: ({ host, id }) => [host.engine.session(id).suspend()],
   cancel: ({ host, id }) => [host.engine.session(id).cancel()],
   retry: ({ host, id }) => [host.engine.session(id).retry()],
-  release: ({ host, id }) => [host.engine.session(id).release({ operator: "ann" })],
+  release: ({ host, id }) => [host.engine.session(id).release({ by: "ann" })],
   approve: ({ host, id, word }) => [host.engine.session(id).approve(word)],
   deny: ({ host, id, word }) => [host.engine.session(id).deny({ ...word, note: "no" })],
   assign: ({ host, id }) => [host.engine.session(id).assign({ name: "ann" }, { by: "host" })],

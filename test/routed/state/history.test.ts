@@ -85,7 +85,7 @@ describe("the history of a routed session", () => {
     expect(entriesOf(start, report, decide)).toEqual([
       {
         ...{ ...reported, determinedNextStep: "plant" },
-        decision: { status: "RUNNING", contextUpdates: { row: 1 }, milliseconds: 12, at: timeOf(3) },
+        decision: { status: "active", contextUpdates: { row: 1 }, milliseconds: 12, at: timeOf(3) },
       },
     ]);
     const usage = { model: "m", inputTokens: 10, outputTokens: 20, requests: 2 };

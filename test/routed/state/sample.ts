@@ -42,7 +42,7 @@ export const refuse = {
 } satisfies RoutedCommand;
 export const asking: RoutedCommand = {
   ...report,
-  approval: { question: { prompt: "Deep enough?", approvers: ["ann"] }, evidenceHash: "e1" },
+  approval: { prompt: "Deep enough?", approvers: ["ann"], evidenceHash: "e1" },
 };
 export const approve = {
   ...{ type: "approve", by: "ann", evidenceHash: "e1", authenticated: true, maxAttempts: 3, maxAttemptsTotal: 5 },
@@ -51,7 +51,7 @@ export const approve = {
 export const deny = { ...approve, type: "deny", note: "dig deeper" } satisfies RoutedCommand;
 export const decide = {
   ...{ type: "decide", pending: 2, next: "plant", contextUpdates: { row: 1 }, context: { soil: "clay", row: 1 } },
-  ...{ status: "RUNNING", milliseconds: 12, notes: [], counted: false, stays: false },
+  ...{ status: "active", milliseconds: 12, notes: [], counted: false, stays: false },
 } satisfies RoutedCommand;
 export const fail = {
   type: "fail",
@@ -78,7 +78,7 @@ export function run(...commands: readonly RoutedCommand[]): After {
   for (const [index, command] of commands.entries()) {
     const decision = decideRouted(head, command, { at: timeOf(index + 1), version: index + 1 });
     if (!decision.ok) throw decision.error;
-    const stored: typeof decision = JSON.parse(JSON.stringify(decision));
+    const stored = JSON.parse(JSON.stringify(routedMachine.store?.(decision.events, decision.head)));
     const read = routedMachine.parse(stored.events, stored.head);
     // A kernel caches what it has decided: it must be what another one reads.
     expect(decision).toEqual({ ok: true, ...read });

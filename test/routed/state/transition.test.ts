@@ -24,7 +24,7 @@ import {
 
 /** The head of a session that has begun with the first step. */
 const begun = {
-  ...{ status: "RUNNING", workflow: "garden", revision: "r1", total: 3, context: { soil: "clay" }, step: "dig" },
+  ...{ status: "active", workflow: "garden", revision: "r1", total: 3, context: { soil: "clay" }, step: "dig" },
   ...{ visits: { dig: 1 }, attempts: 0, spent: 0, createdAt: timeOf(1) },
 };
 const reported = { operation: "advance", step: "dig", report: { status: "success" }, contextUpdates: { deep: true } };
@@ -62,7 +62,7 @@ describe("a start", () => {
   it("is refused for a session that there is, and must come first", () => {
     expect(refusal(run(start), start)).toMatchObject({
       ...{ code: "INVALID_TRANSITION", message: "a session with this id already runs garden" },
-      details: { command: "start", status: "RUNNING", allowed: ["status"] },
+      details: { command: "start", status: "active", allowed: ["status"] },
     });
     expect(() => decideRouted(undefined, report, { at: timeOf(1), version: 1 })).toThrow("begins with a start");
   });
@@ -96,7 +96,7 @@ describe("a report", () => {
 
   it("lets a suspended session run again, if the client came back with it", () => {
     const { head } = run(start, { type: "suspend" }, { ...report, operation: "resume" } as RoutedCommand);
-    expect(head).toMatchObject({ status: "RUNNING", pending: { operation: "resume", version: 3 } });
+    expect(head).toMatchObject({ status: "active", pending: { operation: "resume", version: 3 } });
     expect(head).not.toHaveProperty("reason");
   });
 
@@ -128,18 +128,18 @@ describe("a refused report", () => {
     const failure = { code: "ATTEMPTS_EXHAUSTED", reason };
     expect(events).toMatchObject([{ attempt: 3 }, { type: "failed", step: "dig", ...failure }]);
     expect(head).toEqual({
-      ...{ ...begun, attempts: 3, spent: 3, status: "FAILED", completedAt: timeOf(4), ...failure, retryable: true },
+      ...{ ...begun, attempts: 3, spent: 3, status: "failed", completedAt: timeOf(4), ...failure, retryable: true },
     });
-    expect(run(start, refuse, refuse).head.status).toBe("RUNNING");
+    expect(run(start, refuse, refuse).head.status).toBe("active");
   });
 
   it("ends the instance after as many failures in total, which a client's retry does not forget", () => {
     const retry: RoutedCommand = { type: "retry", maxAttemptsTotal: 5 };
     const failed = run(start, refuse, refuse, refuse, retry, refuse, refuse);
-    expect(failed.head).toMatchObject({ status: "FAILED", attempts: 2, spent: 5 });
+    expect(failed.head).toMatchObject({ status: "failed", attempts: 2, spent: 5 });
     expect(failed.events.at(-1)).toMatchObject({ reason: "the gate of dig was not passed in 5 attempts in total" });
     expect(refusal(failed, retry)).toMatchObject({
-      ...{ code: "INVALID_TRANSITION", details: { command: "retry", status: "FAILED", allowed: ["delete"] } },
+      ...{ code: "INVALID_TRANSITION", details: { command: "retry", status: "failed", allowed: ["delete"] } },
       message: "the gate of dig was not passed in 5 attempts in total: there are no more",
     });
     expect(refusal(failed, { type: "retry", maxAttemptsTotal: 6 })).toBeUndefined();
@@ -173,7 +173,7 @@ describe("a person's answer", () => {
   it("that denies may end the instance", () => {
     const { events, head } = run(start, refuse, refuse, asking, deny);
     expect(events.at(-1)).toMatchObject({ type: "failed", code: "ATTEMPTS_EXHAUSTED" });
-    expect(head).toMatchObject({ status: "FAILED", attempts: 3 });
+    expect(head).toMatchObject({ status: "failed", attempts: 3 });
   });
 });
 
@@ -184,7 +184,7 @@ describe("a decision", () => {
     });
     expect(events).toEqual([
       {
-        ...{ type: "decided", from: "dig", next: "plant", contextUpdates: { row: 1 }, status: "RUNNING" },
+        ...{ type: "decided", from: "dig", next: "plant", contextUpdates: { row: 1 }, status: "active" },
         ...{ milliseconds: 12, reasoning: "it is deep", usage: { model: "m", requests: 2 }, notes: ["a note"] },
       },
     ]);
@@ -214,22 +214,22 @@ describe("a decision", () => {
   });
 
   it("may complete the work, end it as failed, or suspend it", () => {
-    const end = (status: "COMPLETED" | "FAILED" | "SUSPENDED", reasoning?: string) =>
+    const end = (status: "completed" | "failed" | "paused", reasoning?: string) =>
       run(start, report, { ...decide, next: "FINISH", status, ...(reasoning === undefined ? {} : { reasoning }) }).head;
-    expect(end("COMPLETED")).toMatchObject({ status: "COMPLETED", step: "FINISH", completedAt: timeOf(3) });
-    expect(end("FAILED", "frost")).toMatchObject({
-      ...{ status: "FAILED", step: "dig", completedAt: timeOf(3), code: "DECIDED", reason: "frost", retryable: true },
+    expect(end("completed")).toMatchObject({ status: "completed", step: "FINISH", completedAt: timeOf(3) });
+    expect(end("failed", "frost")).toMatchObject({
+      ...{ status: "failed", step: "dig", completedAt: timeOf(3), code: "DECIDED", reason: "frost", retryable: true },
     });
-    expect(end("FAILED")).toMatchObject({ reason: "the decider said that it has failed" });
-    expect(end("SUSPENDED", "rain")).toMatchObject({ status: "SUSPENDED", step: "dig", reason: "rain" });
-    expect(end("SUSPENDED")).toMatchObject({ reason: "the decider said that it has to wait" });
+    expect(end("failed")).toMatchObject({ reason: "the decider said that it has failed" });
+    expect(end("paused", "rain")).toMatchObject({ status: "paused", step: "dig", reason: "rain" });
+    expect(end("paused")).toMatchObject({ reason: "the decider said that it has to wait" });
   });
 
   it("and its failure are refused if the question was answered or withdrawn meanwhile", () => {
     const asked = run(start, report);
     const details = {
       command: "advance",
-      status: "RUNNING",
+      status: "active",
       allowed: ["advance", "resume", "suspend", "cancel", "delete"],
     };
     for (const command of [decide, fail]) {
@@ -246,7 +246,7 @@ describe("a decision", () => {
     const { events, head } = run(start, report, fail);
     const failure = { code: "DECIDER_FAILED", reason: "no answer" };
     expect(events).toEqual([{ type: "failed", step: "dig", ...failure, milliseconds: 9 }]);
-    expect(head).toMatchObject({ status: "FAILED", ...failure, completedAt: timeOf(3), retryable: true });
+    expect(head).toMatchObject({ status: "failed", ...failure, completedAt: timeOf(3), retryable: true });
     const { milliseconds: _, ...early } = fail;
     expect(run(start, report, early).events[0]).not.toHaveProperty("milliseconds");
     const { firstStep: __, ...without } = start as Extract<RoutedCommand, { type: "start" }>;
@@ -258,7 +258,7 @@ describe("a move without a decision", () => {
   it("suspends and releases", () => {
     const suspended = run(start, report, { type: "suspend", reason: "rain", operator: "ops" });
     expect(suspended.events).toEqual([{ type: "suspended", reason: "rain", operator: "ops" }]);
-    expect(suspended.head).toMatchObject({ status: "SUSPENDED", reason: "rain", pending: { version: 2 } });
+    expect(suspended.head).toMatchObject({ status: "paused", reason: "rain", pending: { version: 2 } });
     expect(run(start, { type: "suspend" }).events).toEqual([{ type: "suspended" }]);
     const released = run(start, { type: "suspend", reason: "rain" }, { type: "release", operator: "ops", note: "dry" });
     expect(released.events).toEqual([{ type: "released", operator: "ops", note: "dry" }]);
@@ -278,12 +278,12 @@ describe("a move without a decision", () => {
   it("cancels and deletes for good", () => {
     const cancelled = run(start, { type: "cancel", reason: "winter" });
     expect(cancelled.events).toEqual([{ type: "cancelled", reason: "winter" }]);
-    const end = { status: "FAILED", completedAt: timeOf(2), code: "CANCELLED", retryable: false };
+    const end = { status: "failed", completedAt: timeOf(2), code: "CANCELLED", retryable: false };
     expect(cancelled.head).toEqual({ ...begun, ...end, reason: "cancelled: winter" });
     expect(run(start, { type: "cancel" }).head).toMatchObject({ reason: "cancelled" });
     const deleted = run(start, { type: "delete", reason: "done", operator: "ops" });
     expect(deleted.events).toEqual([{ type: "deleted", reason: "done", operator: "ops" }]);
-    expect(deleted.head).toEqual({ ...begun, status: "DELETED", reason: "done" });
+    expect(deleted.head).toEqual({ ...begun, status: "deleted", reason: "done" });
   });
 });
 
@@ -296,7 +296,7 @@ describe("which commands a session takes", () => {
     "suspended while it asks": run(start, asking, { type: "suspend" }),
     failed: run(start, report, fail),
     cancelled: run(start, { type: "cancel" }),
-    completed: run(start, report, { ...decide, next: "FINISH", status: "COMPLETED" }),
+    completed: run(start, report, { ...decide, next: "FINISH", status: "completed" }),
     deleted: run(start, { type: "delete" }),
   };
   const commands = {
@@ -350,7 +350,7 @@ describe("which commands a session takes", () => {
       ...{ code: "INVALID_TRANSITION", message: "advance is not possible: the workflow is FAILED (no answer)" },
       ...{
         remedy: "Possible now: retry, delete.",
-        details: { command: "advance", status: "FAILED", allowed: ["retry", "delete"] },
+        details: { command: "advance", status: "failed", allowed: ["retry", "delete"] },
       },
     });
     expect(refused("suspended", report)).toMatchObject({
@@ -376,7 +376,7 @@ describe("which commands a session takes", () => {
 
 describe("a call with the report that is recorded already", () => {
   const again: RoutedCommand = { type: "continue", operation: "advance", of: 2 };
-  const finish: RoutedCommand = { ...decide, next: "FINISH", status: "COMPLETED" };
+  const finish: RoutedCommand = { ...decide, next: "FINISH", status: "completed" };
 
   it("is recorded, and changes nothing", () => {
     const { events, head } = run(start, report, again);
@@ -408,10 +408,10 @@ describe("the owner of a session", () => {
   it("is another one after the session was handed over, until it is deleted", () => {
     const { events, head } = run({ ...start, owner: ann } as RoutedCommand, given);
     expect(events).toEqual([{ type: "assigned", owner: { name: "bob" }, by: "host", note: "holiday" }]);
-    expect(head).toMatchObject({ status: "RUNNING", step: "dig", owner: { name: "bob" } });
+    expect(head).toMatchObject({ status: "active", step: "dig", owner: { name: "bob" } });
     const { note: _, ...silent } = given;
     expect(run(start, silent as RoutedCommand).events[0]).not.toHaveProperty("note");
-    expect(refusal(run(start, { type: "delete" }), given)).toMatchObject({ details: { status: "DELETED" } });
+    expect(refusal(run(start, { type: "delete" }), given)).toMatchObject({ details: { status: "deleted" } });
   });
 });
 
@@ -428,7 +428,7 @@ describe("the machine", () => {
     [run(start, { type: "suspend" }).head, { status: "paused" }],
     [run(start, report, fail).head, { status: "failed", completedAt: timeOf(3) }],
     [
-      run(start, report, { ...decide, next: "FINISH", status: "COMPLETED" }).head,
+      run(start, report, { ...decide, next: "FINISH", status: "completed" }).head,
       { status: "completed", current: "FINISH" },
     ],
     [run(start, { type: "delete" }).head, { status: "deleted" }],
@@ -439,7 +439,7 @@ describe("the machine", () => {
     for (const [head, summary] of summaries) {
       expect(routedMachine.summarize(head)).toMatchObject({ workflowType: "garden", target: "", total: 3, ...summary });
     }
-    expect(routedMachine.summarize(run(start).head)).not.toHaveProperty("completedAt");
+    expect(routedMachine.summarize(run(start).head).completedAt).toBeUndefined();
     const { firstStep: _, ...without } = start as Extract<RoutedCommand, { type: "start" }>;
     expect(routedMachine.summarize(run(without).head)).toMatchObject({ current: "", createdAt: timeOf(1) });
   });

@@ -6,7 +6,7 @@ import { routed, Script } from "../../routed/engine/garden.js";
 export async function routedReports(storage: StorageAdapter): Promise<SessionId> {
   const script = new Script({ nextStep: "Sow", contextUpdates: { depth: 30 } }, "Sow", {
     nextStep: "Water",
-    statusSuggestion: "COMPLETED",
+    statusSuggestion: "completed",
   });
   const { engine } = routed(script, { storage });
   const { sessionId: id } = await engine.start({ workflow: "GARDEN", context: { bed: "north" } });
