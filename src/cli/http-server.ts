@@ -17,7 +17,7 @@ import {
   type Socket,
   type Server as SocketServer,
 } from "node:net";
-import type { Duplex } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
@@ -238,10 +238,16 @@ function isLocal(request: Request): true | Response {
   return Response.json({ error_code: "UNAUTHORIZED", message, details }, { status: 403 });
 }
 
-/** Returns what Node calls with each request. The package also drops the rest of a body after its answer. */
+/** Returns what Node calls with each request. */
 function listenerOf(handler: Handler): RequestListener {
   const listener = getRequestListener(
-    (request) => (request.method === "TRACE" ? jsonOf(REFUSALS.noSuchMethod) : handler(request)),
+    async (request, { incoming }) => {
+      if (request.method === "TRACE") return jsonOf(REFUSALS.noSuchMethod);
+      const answer = await handler(request);
+      // The package drops the rest for half a second only, and then closes the connection: a slow client would lose its answer.
+      if (!incoming.complete) await dropRest(incoming);
+      return answer;
+    },
     { overrideGlobalObjects: false, errorHandler: () => jsonOf(REFUSALS.notHttp) },
   );
   return (incoming, outgoing) => {
@@ -250,6 +256,26 @@ function listenerOf(handler: Handler): RequestListener {
     incoming.headers.host = HOST;
     return listener(incoming, outgoing);
   };
+}
+
+/** The most bytes of a body that are read and dropped, so that a client that sends before it reads gets its answer. */
+const DROPPED_BYTES = 16 * 1024 * 1024;
+
+/** Reads the rest of a body, up to a limit. Ends with the body, the connection, or the time for a request. */
+function dropRest(incoming: Readable): Promise<void> {
+  let dropped = 0;
+  return new Promise((resolve) => {
+    const count = (chunk: Uint8Array) => {
+      dropped += chunk.length;
+      if (dropped > DROPPED_BYTES) end();
+    };
+    const end = () => {
+      incoming.off("data", count).off("end", end).off("close", end).off("error", end);
+      resolve();
+    };
+    incoming.on("data", count).on("end", end).on("close", end).on("error", end);
+    incoming.resume();
+  });
 }
 
 function jsonOf({ status, body }: HttpRefusal): Response {

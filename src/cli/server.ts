@@ -2,6 +2,7 @@
  * Runs what `serve` serves: opens the storage and the products, connects them to a client, and ends in order when the
  * client or a signal ends it. This file is loaded by `import()`, since it needs the MCP SDK.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { createQuotas, type Quotas } from "../login/quotas.js";
@@ -61,6 +62,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   const served: Served[] = [];
   let watching: Watching | undefined;
   let inspecting: Serving | undefined;
+  const ending = new AbortController();
   try {
     // Over stdio, nobody asks for metrics.
     if (options.listen !== undefined) watching = await (await import("./listen.js")).openWatching(storage, log);
@@ -78,11 +80,13 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     inspecting = await inspectorOf(options, page, log);
     const serving = await begin({ served, watching, quotas, page, owner: basis.owner }, options, terminal, log);
     const release = endOnSignals(serving, log);
-    const announcing = setTimeout(() => {
-      for (const product of served) product.announce?.().catch((err: unknown) => log.error({ err }, "workflows"));
-    }, ANNOUNCE_MS);
+    const announced = delay(ANNOUNCE_MS, undefined, { signal: ending.signal })
+      .catch(() => {})
+      .then(() => Promise.all(served.map((product) => product.announce?.())))
+      .catch((err: unknown) => log.error({ err }, "workflows"));
     const reason = await serving.ended;
-    clearTimeout(announcing);
+    ending.abort();
+    await announced;
     release();
     log.info({ reason }, "stopped");
     return reason;

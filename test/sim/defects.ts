@@ -308,8 +308,8 @@ export const DEFECTS: readonly Defect[] = [
     what: "Evidence is compared with the snapshot of an earlier visit to the phase.",
     seed: 90,
     file: "phased/verify/verify.ts",
-    from: "request: { ...request, snapshot, ...before",
-    to: "request: { ...request, snapshot: earlier[0] ?? snapshot, ...before",
+    from: "request: { ...request, snapshot, earlierSnapshots",
+    to: "request: { ...request, snapshot: earlier[0] ?? snapshot, earlierSnapshots",
     world: PLANNED,
   },
   {
@@ -335,8 +335,8 @@ export const DEFECTS: readonly Defect[] = [
     what: "A report is acknowledged with the decision on the one before it.",
     seed: 2,
     file: "routed/advance.ts",
-    from: "throw decidedBefore(answered);",
-    to: "return decidedResult(context, answered, false);",
+    from: "throw decidedBefore(decided);",
+    to: "return decidedResult(context, decided, false);",
     world: ROUTED,
   },
   {
@@ -380,8 +380,8 @@ export const DEFECTS: readonly Defect[] = [
     what: "A call with a key of its own gets the decision on a report that is recorded already, and is not remembered.",
     seed: 33,
     file: "routed/advance.ts",
-    from: "if (of !== undefined) prepared",
-    to: "if (of === 0) prepared",
+    from: "const written = of === undefined ? command",
+    to: "const written = of !== 0 ? command",
     world: ROUTED,
   },
   {

@@ -363,7 +363,7 @@ export function lengthRefusal(
 ): PhasegateError<"INVALID_INPUT"> | undefined {
   for (const [field, text = ""] of Object.entries(texts)) {
     const limit = field === "operator" || field === "by" ? OPERATOR_MAX : NOTE_MAX;
-    if (text.length > limit) return tooLong(limit === OPERATOR_MAX ? "by" : "note", limit);
+    if (text.length > limit) return tooLong(field === "operator" ? "by" : field, limit);
   }
   return undefined;
 }

@@ -117,7 +117,7 @@ export function passWithoutEvidence(
   const { by, reason } = command;
   const { position } = head;
   return (
-    lengthRefusal({ by, reason }) ?? [
+    lengthRefusal({ by, note: reason }) ?? [
       { type, phase: phase.number, position, by, reason },
       ...goTo(position + 1, context),
     ]

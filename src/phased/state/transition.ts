@@ -127,7 +127,7 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
       return lengthRefusal({ by: command.by, note: command.note }) ?? [{ ...command, type: "assigned" }];
     case "delete": {
       const { reason, operator } = command;
-      return lengthRefusal({ reason, operator }) ?? [{ type: "deleted", reason, operator }];
+      return lengthRefusal({ note: reason, operator }) ?? [{ type: "deleted", reason, operator }];
     }
   }
 }

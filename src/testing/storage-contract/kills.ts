@@ -186,7 +186,7 @@ interface Acknowledged {
  */
 async function checkSessions(storage: StorageAdapter, lines: readonly string[]): Promise<void> {
   const acknowledged = lines.map(readLine);
-  const summaries = await listAll(storage);
+  const summaries = await settled(storage);
   const listed = new Map(summaries.map((summary) => [summary.sessionId, summary]));
   assert.equal(listed.size, summaries.length, "a session is listed twice");
   const byId = new Map<SessionId, Acknowledged[]>();
@@ -239,6 +239,16 @@ async function checkPayload(storage: StorageAdapter, id: SessionId, count: numbe
     `payload ${count}`,
     `a payload of version ${count} of ${id} is missing`,
   );
+}
+
+/** Returns the sessions once nothing changes any more: a server may still carry out what a killed process has sent. */
+async function settled(storage: StorageAdapter): Promise<SessionSummary[]> {
+  for (let before = "", now = ""; ; before = now) {
+    const summaries = await listAll(storage);
+    now = JSON.stringify(summaries);
+    if (now === before) return summaries;
+    await delay(100);
+  }
 }
 
 async function listAll(storage: StorageAdapter, query = {}): Promise<SessionSummary[]> {
