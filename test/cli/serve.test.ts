@@ -88,9 +88,12 @@ describe("phasegate serve", () => {
       session_status: "failed",
       attempts_left: 0,
     });
-    expect(log.map(({ level, msg }) => `${level} ${msg}`)).toEqual(
-      expect.arrayContaining(["warn broken workflow", "info workflows", "info started", "debug phaseEntered"]),
-    );
+    // The workflows are read for the log once the client has what it waits for.
+    await expect
+      .poll(() => log.map(({ level, msg }) => `${level} ${msg}`), { timeout: 20_000 })
+      .toEqual(
+        expect.arrayContaining(["warn broken workflow", "info workflows", "info started", "debug phaseEntered"]),
+      );
     expect(log.find(({ msg }) => msg === "gateFailed")).toMatchObject({
       problems: [{ field: "tests_pass", problem: "missing" }],
     });
@@ -242,7 +245,7 @@ describe("phasegate serve", () => {
         msg: expect.stringContaining("a search"),
       });
       const without = await connectToServe(flags);
-      expect(without.log).toContainEqual(asks);
+      await expect.poll(() => without.log, { timeout: 20_000 }).toContainEqual(asks);
       const start = { action: "start", workflow_type: "small", target_file: "a.ts" };
       expect(await without.ask(start)).toMatchObject({
         missing_tools: expect.stringMatching(
@@ -251,8 +254,11 @@ describe("phasegate serve", () => {
       });
       await without.client.close();
       const searching = await connectToServe([...flags, "--standards", root]);
-      expect(searching.log).not.toContainEqual(asks);
       expect(await searching.ask(start)).not.toHaveProperty("missing_tools");
+      await expect
+        .poll(() => searching.log, { timeout: 20_000 })
+        .toContainEqual(expect.objectContaining({ msg: "workflows" }));
+      expect(searching.log).not.toContainEqual(asks);
     },
   );
 

@@ -33,8 +33,10 @@ describe("serve --starters", () => {
         options: { check_command: expect.any(String), spec_path: expect.stringMatching(/^<path of its tasks\.md/) },
       },
     });
-    const warned = log.filter(({ msg }) => String(msg).includes("needs --approver"));
-    expect(warned.map(({ workflowType }) => workflowType)).toEqual(["release", "small_change", "spec_creation"]);
+    const warned = () => log.filter(({ msg }) => String(msg).includes("needs --approver"));
+    await expect
+      .poll(() => warned().map(({ workflowType }) => workflowType), { timeout: 20_000 })
+      .toEqual(["release", "small_change", "spec_creation"]);
     const hidden = log.filter(({ level }) => level !== "info");
     expect(hidden).toHaveLength(3);
   });
@@ -47,7 +49,9 @@ describe("serve --starters", () => {
     const start = { action: "start", workflow_type: "bug_fix", target_file: "a.ts" };
     expect(JSON.stringify(await ask(start))).toContain('"own"');
     const msg = "served in place of a workflow of the same name in a later folder";
-    expect(log).toContainEqual(expect.objectContaining({ workflowType: "bug_fix", msg }));
+    await expect
+      .poll(() => log, { timeout: 20_000 })
+      .toContainEqual(expect.objectContaining({ workflowType: "bug_fix", msg }));
   });
 
   it("is refused without a place for the sessions", async () => {
