@@ -32,6 +32,7 @@ const QUICK = [
   "plans",
   "planned",
   "import-time",
+  "serve-start",
 ];
 /** The last two take minutes. */
 const SUITES = [...QUICK, "inspector", "retrieval"];

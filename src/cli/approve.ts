@@ -21,9 +21,9 @@ import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js"
 import { type CreateCommand, command, flag, required, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
 import { writeToFile } from "./export.js";
+import { type OpenedSession, openSession } from "./opened.js";
 import { attemptOptions, readSecret, sessionArgument, stateOption } from "./options.js";
 import { type Field, headLines } from "./show.js";
-import { type OpenedSession, openSession } from "./state.js";
 import { ask, confirm, counted, isInteractive, print, printable, styled, type Terminal, timeText } from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, trustOptions } from "./trust.js";
 

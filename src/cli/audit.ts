@@ -8,8 +8,8 @@ import type { Findings } from "../read/model.js";
 import type { RoutedPass } from "../routed/types.js";
 import { command, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { openSession } from "./opened.js";
 import { jsonOption, readJsonFile, sessionArgument, stateOption } from "./options.js";
-import { openSession } from "./state.js";
 import { counted, printable, printJson, printLines, styled, type Terminal, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 

@@ -8,7 +8,7 @@
  * - options.ts: options of several commands; what the project of the current folder has in place of `--state`
  * - trust.ts: options for approvers, the hash key, and what verifiers may run
  * - shared-file.ts: reads and changes a file of approvers or tokens while others use it
- * - state.ts: opens what `--state` names, and an engine for a session of any kind
+ * - state.ts: opens what `--state` names; opened.ts: an engine for a session of any kind
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
  *   going
  * - attempts.ts: how attempts at gates are printed, with their evidence

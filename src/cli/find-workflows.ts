@@ -17,9 +17,9 @@ import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { BUILT_IN, createVerifiers } from "../verifiers/create-verifiers.js";
 import { ruleFault } from "../verifiers/rules.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
-import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
+import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
-import { FILE_MAX, withoutMark } from "../workflow/files/workflow-files.js";
+import { FILE_MAX, METADATA_FILE, withoutMark } from "../workflow/files/workflow-files.js";
 import { nearest, secretIn, shown } from "../workflow/names.js";
 import type { GateDefinition } from "../workflow/structure.js";
 

@@ -18,7 +18,8 @@ import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { choice, command, group, required, text, type Values } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { createLooker, parseState, requireNoLink, sessionIn, withState } from "./state.js";
+import { createLooker, sessionIn } from "./opened.js";
+import { parseState, requireNoLink, withState } from "./state.js";
 import { isTty, print, printable, withoutPasswords } from "./terminal.js";
 import { readTrust, type Trust, trustOptions } from "./trust.js";
 

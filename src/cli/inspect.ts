@@ -23,6 +23,7 @@ import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
 import { pathOf } from "./find-workflows.js";
 import type { HttpServing } from "./http-server.js";
 import { openLogs } from "./log.js";
+import { type OpenedState, openAll } from "./opened.js";
 import {
   attemptOptions,
   includeRootOption,
@@ -35,7 +36,7 @@ import {
   workflowsOption,
 } from "./options.js";
 import { findProgram } from "./programs.js";
-import { NoSessions, type OpenedState, openAll } from "./state.js";
+import { NoSessions } from "./state.js";
 import { codeFrame, print, sourceLines, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readCurrentTrust, readTrust, trustOptions } from "./trust.js";
 

@@ -27,8 +27,9 @@ import {
   wholeNumber,
 } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, usage } from "./exit-codes.js";
+import { type OpenedSession, openAll, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
-import { type OpenedSession, openAll, sessionIn, using, withState } from "./state.js";
+import { using, withState } from "./state.js";
 import { counted, durationText, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 

@@ -1,6 +1,7 @@
 /**
  * What `serve` can serve: phased workflows, routed workflows and a workspace. Each of them is prepared from the options,
- * opened on the storage that they share, and registered with an MCP server; {@link PRODUCTS} lists them.
+ * opened on the storage that they share, and registered with an MCP server; {@link PRODUCTS} lists them. Each loads what it needs
+ * once it is asked for: a client waits for the server to start.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdir } from "node:fs/promises";
@@ -11,9 +12,7 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { FilePlans, FileTexts } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
-import { GeminiDecider } from "../deciders/gemini.js";
-import { LinearDecider } from "../deciders/linear.js";
-import { SamplingDecider, type SamplingDeciderOptions } from "../deciders/sampling.js";
+import type { SamplingDeciderOptions } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
 import type { Registration } from "../mcp/changes.js";
 import {
@@ -29,13 +28,11 @@ import type { EngineOptions } from "../phased/options.js";
 import { type Actor, actorKey, type Owner } from "../ports/actor.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
-import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
+import type { RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { OramaRetriever, OramaRetrieverOptions } from "../search/retriever.js";
+import { SEARCH_TOOL } from "../workflow/asks-for-search.js";
 import { RecentMap } from "../workflow/cache.js";
-import { RoutedFolders } from "../workflow/files/routed-workflow.js";
-import { SEARCH_TOOL } from "../workflow/markdown-facts.js";
-import { createWorkspace } from "../workspace/create-workspace.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { HttpServed } from "./http-server.js";
@@ -49,7 +46,6 @@ import {
   logWorkspace,
   warnMissing,
 } from "./log.js";
-import { cleanUpRegularly } from "./operate.js";
 import { requireFolder } from "./options.js";
 import type { GivenOptions } from "./serve-options.js";
 import { requireNoLink } from "./state.js";
@@ -190,7 +186,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       engine,
       http: { engine, tool },
       announce,
-      close: cleanupAfter === undefined ? undefined : cleanUpRegularly(engine, log),
+      close: cleanupAfter === undefined ? undefined : (await import("./operate.js")).cleanUpRegularly(engine, log),
       register: (server, { actor, telemetry }) =>
         registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), { ...shared, telemetry }),
     };
@@ -205,7 +201,9 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
   const clients = new AsyncLocalStorage<CallingClient>();
   const name = deciderName(options.decider, process.env);
   const onExchange = ai && ((exchange: object) => ai.info(exchange, "exchange"));
-  const decider = openDecider(name, options.http !== undefined, { server: () => clients.getStore(), onExchange });
+  const { createRoutedEngine } = await import("../routed/engine.js");
+  const { RoutedFolders } = await import("../workflow/files/routed-workflow.js");
+  const decider = await openDecider(name, options.http !== undefined, { server: () => clients.getStore(), onExchange });
   const workflows = new RoutedFolders({ source: new FileTexts({ root }), includeRoots });
   return async (basis) => {
     if (basis === undefined) return undefined;
@@ -242,6 +240,7 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
     const outputRoot = resolve(output);
     // Created if it does not exist, as the folder of the state is.
     await mkdir(outputRoot, { recursive: true, mode: 0o700 });
+    const { createWorkspace } = await import("../workspace/create-workspace.js");
     const workspace = await createWorkspace({
       bundleRoot,
       outputRoot: await requireFolder(outputRoot, "the output folder"),
@@ -322,14 +321,16 @@ function deciderName(decider: DeciderName | undefined, env: Environment): Decide
 }
 
 /** Creates a decider. Throws if it cannot work here. */
-function openDecider(name: DeciderName, isHttp: boolean, options: SamplingDeciderOptions): StepDecider {
+async function openDecider(name: DeciderName, isHttp: boolean, options: SamplingDeciderOptions): Promise<StepDecider> {
   switch (name) {
     case "linear":
-      return new LinearDecider();
+      return new (await import("../deciders/linear.js")).LinearDecider();
     case "gemini":
-      return GeminiDecider.fromEnv(process.env, { onExchange: options.onExchange });
+      return (await import("../deciders/gemini.js")).GeminiDecider.fromEnv(process.env, {
+        onExchange: options.onExchange,
+      });
     case "sampling": {
-      if (!isHttp) return new SamplingDecider(options);
+      if (!isHttp) return new (await import("../deciders/sampling.js")).SamplingDecider(options);
       const hint = "Set GEMINI_API_KEY, or give --decider linear.";
       throw new CommandFailure("HTTP clients have no model that a sampling decider could ask", EXIT.usage, hint);
     }

@@ -7,9 +7,10 @@ import { isChosen } from "../read/filter.js";
 import { defined } from "../workflow/json.js";
 import { age, bare, choice, command, flag, parsed, required, text, type Values, wholeNumber } from "./command.js";
 import { EXIT } from "./exit-codes.js";
+import { createLooker } from "./opened.js";
 import { jsonOption, limit, stateOption } from "./options.js";
 import { styledStatus } from "./show.js";
-import { createLooker, withState } from "./state.js";
+import { withState } from "./state.js";
 import { aligned, counted, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
 import { KEY_HINT, readTrust, trustOptions } from "./trust.js";
 

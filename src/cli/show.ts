@@ -22,8 +22,8 @@ import type { RecordedEntry } from "../workspace/session/machine.js";
 import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
 import { command, flag, required } from "./command.js";
 import { EXIT } from "./exit-codes.js";
+import { type OpenedSession, openSession } from "./opened.js";
 import { jsonOption, sessionArgument, stateOption } from "./options.js";
-import { type OpenedSession, openSession } from "./state.js";
 import { phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 

@@ -9,10 +9,10 @@ import { isMissing } from "../sandbox/refusals.js";
 import { isJsonObject } from "../workflow/json.js";
 import { command, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { openAll } from "./opened.js";
 import { jsonOption, readJsonFile, stateOption } from "./options.js";
 import { brokenLines } from "./sessions.js";
 import { styledStatus } from "./show.js";
-import { openAll } from "./state.js";
 import { aligned, counted, durationText, printable, printJson, printLines, styled } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 

@@ -17,8 +17,8 @@ import type {
 } from "../ports/content-provider.js";
 import { openIfThere, type Sandbox } from "../sandbox/sandbox.js";
 import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
-import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
-import { TimedReads } from "../workflow/files/workflow-files.js";
+import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
+import { METADATA_FILE, TimedReads } from "../workflow/files/workflow-files.js";
 import { checkOptions, texts } from "../workflow/host-options.js";
 import { isWorkflowType, parseRelativePath, secretIn } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";

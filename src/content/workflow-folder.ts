@@ -9,8 +9,8 @@ import { identityOf } from "../sandbox/read.js";
 import { notText, pathRefused, REMEDIES } from "../sandbox/refusals.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
-import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../workflow/files/read-workflow.js";
-import { FILE_MAX, isGateFile, looksLikeGate, withoutMark } from "../workflow/files/workflow-files.js";
+import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
+import { FILE_MAX, isGateFile, looksLikeGate, METADATA_FILE, withoutMark } from "../workflow/files/workflow-files.js";
 import { secretIn } from "../workflow/names.js";
 import { contentOf } from "./answers.js";
 
@@ -110,6 +110,8 @@ export class WorkflowFolder {
       if (this.workflow?.key === state.key) return this.workflow.value;
       const readAt = this.now();
       const { files, unreadable } = await readFolder(this.sandbox, this.type, state);
+      // Readers of Markdown, YAML and rules are loaded with the first workflow.
+      const { readWorkflow } = await import("../workflow/files/read-workflow.js");
       const value = await readWorkflow(this.type, files, unreadable, state.others);
       const after = await this.state();
       if (after?.key !== state.key) {

@@ -4,8 +4,8 @@
  */
 import * as z from "zod";
 import type { Chunk, Retriever } from "../ports/retriever.js";
+import { SEARCH_TOOL } from "../workflow/asks-for-search.js";
 import { canonicalJson } from "../workflow/json.js";
-import { SEARCH_TOOL } from "../workflow/markdown-facts.js";
 import { action, type Failure, readCall } from "./dispatch.js";
 import { pageItems, partWithin } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";

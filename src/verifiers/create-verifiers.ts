@@ -3,7 +3,7 @@
  *
  * What is decided where:
  * - file-exists.ts, lines.ts, json-value.ts: checks of files, and which places in files count as named
- * - markdown.ts: which headings count, and which files are plans
+ * - markdown.ts, judge-markdown.ts: which headings count, and which files are plans
  * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
  *   at all; named-files.ts: which files both compare
  * - allowed-commands.ts, run-process.ts: which commands run, with which environment and limits

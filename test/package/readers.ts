@@ -25,7 +25,7 @@ import { REQUESTS } from "../../src/tools/phased/actions.js";
 import { badParametersAnswer, unknownActionAnswer } from "../../src/tools/phased/refusals.js";
 import { parseRequest } from "../../src/tools/wire.js";
 import { countMatches } from "../../src/verifiers/lines.js";
-import { headingsBelow, headingsOf } from "../../src/verifiers/markdown.js";
+import { headingsBelow, headingsOf } from "../../src/verifiers/judge-markdown.js";
 import { outputLines, shownCommand } from "../../src/verifiers/subject.js";
 import { readGate } from "../../src/workflow/files/choose-gate.js";
 import { missingDocuments } from "../../src/workflow/files/documents.js";

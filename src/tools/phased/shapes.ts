@@ -10,8 +10,8 @@ import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
+import { asksForSearch, SEARCH_TOOL } from "../../workflow/asks-for-search.js";
 import { requiresNothing } from "../../workflow/gate-definition.js";
-import { asksForSearch, SEARCH_TOOL } from "../../workflow/markdown-facts.js";
 import {
   type GateDefinition,
   numberInPlan,

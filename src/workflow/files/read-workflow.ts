@@ -23,11 +23,11 @@
  */
 import { systemClock, turns } from "../../ports/clock.js";
 import { declaredOptions } from "../../rules/options.js";
+import { asksForSearch } from "../asks-for-search.js";
 import { type Diagnostic, hasErrors, linesOf, type ParsedSource } from "../diagnostic.js";
 import { type Spot, spotIn } from "../file-schema.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
-import { asksForSearch } from "../markdown-facts.js";
 import { isWorkflowType, meantOr, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { findOptions } from "../placeholders.js";
 import { createReport, type InferredRequirement, type Report } from "../report.js";
@@ -41,10 +41,7 @@ import {
 import { missingDocuments } from "./documents.js";
 import { checkCounts, factsOf, phaseClaims, readMetadata, readOptionsSchema } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
-import { TURN_MS, takeFiles, type WorkflowFiles } from "./workflow-files.js";
-
-/** The file that makes a folder a workflow. */
-export const METADATA_FILE = "metadata.json";
+import { METADATA_FILE, TURN_MS, takeFiles, type WorkflowFiles } from "./workflow-files.js";
 
 /** The result of reading a workflow: a definition, unless a diagnostic is an error. */
 export interface ReadWorkflow {

@@ -10,6 +10,9 @@ import type { Spot } from "../file-schema.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
 import type { Report } from "../report.js";
 
+/** The file that makes a folder a workflow. */
+export const METADATA_FILE = "metadata.json";
+
 export const FILE_MAX = 1024 * 1024;
 
 export interface WorkflowFiles {
