@@ -8,7 +8,7 @@ import { visibleText } from "../workflow/field-types.js";
 import { blocksOf, codeParts, endOfSection, headingName, plainText } from "../workflow/from-markdown.js";
 import type { Asked, Outcome } from "./define-verifier.js";
 import { isOftenEnough } from "./lines.js";
-import type { HeadingParams, PlanParams } from "./markdown.js";
+import type { HeadingParams, PlanParams } from "./markdown-params.js";
 import { judgeText, outputLines, shownPath } from "./subject.js";
 
 /** Maximum size of a file. The parser takes up to eight seconds for a megabyte of headings, and blocks the process. */
