@@ -1,6 +1,6 @@
 /**
  * Which module may import which. A module that isn't listed may not be imported, and types count as imports. A folder
- * within a module can be a module of its own. Anyone may import errors.ts. test/package/import-arrows.test.ts plants
+ * within a module can be a module of its own. Anyone may import errors.ts. test/package/import-arrows.slow.test.ts plants
  * every import in the wrong direction and sees it caught.
  */
 const MODEL = ["workflow", "template", "plan", "rules", "gate"];

@@ -35,7 +35,7 @@ const ALONE = [
   "test/storage/sqlite/without-zstd.test.ts",
   "test/rules/rule-language.test.ts",
   // A timer that another file has left would be a step of the simulated world.
-  "test/sim/sim.test.ts",
+  "test/sim/sim.slow.test.ts",
 ];
 
 /** Has packages loaded as a host loads them: micromark's build for development takes several times as long. */
@@ -46,6 +46,9 @@ export const asHostsLoad: Plugin = {
     if (conditions !== undefined) conditions.splice(0, conditions.length, "node");
   },
 };
+
+/** The files that take longest: two thirds of the time, a seventh of the tests. `npm run test:full` has them, `npm test` the others. */
+const SLOW = ["test/**/*.slow.test.ts"];
 
 /** What opens pages in a browser: `npm run test:browser`, which builds the site first. */
 const IN_BROWSER = ["test/browser/**/*.test.ts"];
@@ -79,6 +82,9 @@ export default defineConfig(({ mode }) => {
   }
   const long = mode === "long" || mode === "fuzz";
   const isWhole = long || mode === "coverage";
+  const isFull = mode === "full";
+  const isSlow = (file: string) => file.endsWith(".slow.test.ts");
+  const notNow = isWhole || isFull ? [] : SLOW;
   const options = {
     // `npm run test:long` (vitest --mode long): as a mode, since setting a variable differs from shell to shell.
     env: {
@@ -102,7 +108,11 @@ export default defineConfig(({ mode }) => {
       ...options,
       globalSetup: ["test/support/memory-setup.ts", "test/support/postgres-setup.ts"],
       projects: [
-        { resolve, plugins: [asHostsLoad], test: { ...options, name: "alone", include: ALONE } },
+        {
+          resolve,
+          plugins: [asHostsLoad],
+          test: { ...options, name: "alone", include: ALONE.filter((file) => isWhole || isSlow(file) === isFull) },
+        },
         // A process for each file would spend a third of the run on starting, and on loading the same sources.
         {
           resolve,
@@ -110,19 +120,19 @@ export default defineConfig(({ mode }) => {
           test: {
             ...options,
             name: "together",
-            include: ["test/**/*.test.ts"],
-            exclude: [...ALONE, ...IN_BROWSER],
+            include: isFull ? SLOW : ["test/**/*.test.ts"],
+            exclude: [...ALONE, ...IN_BROWSER, ...notNow],
             isolate: false,
           },
         },
       ],
       // The counts that .ci/run prints come from the JSON file of the same run.
       reporters: ["default", "json"],
-      outputFile: { json: "coverage/test-results.json" },
+      outputFile: { json: `coverage/${isFull ? "full" : "test"}-results.json` },
       coverage: {
         // It makes the run longer. In CI only the places above are measured; all of src by `npm run test:coverage`, and by
         // `npm run test:long`.
-        enabled: isCi,
+        enabled: isCi && !isFull,
         // It counts in the files that are included. V8's own counts slow all code down, also that of packages.
         provider: "istanbul",
         include: isWhole ? ["src/**/*.ts"] : Object.keys(PLACES),

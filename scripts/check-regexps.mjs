@@ -32,7 +32,7 @@ const EXCEPTIONS = new Map([
 const MADE_LATER = new Map([
   [
     "src/plan/words.ts",
-    "of words, some of a host; what is repeated beside them is tried by test/plan/linear-time.test.ts",
+    "of words, some of a host; what is repeated beside them is tried by test/plan/linear-time.slow.test.ts",
   ],
   ["src/sandbox/refusals.ts", "of the folders that the host names; what is repeated in it has a bound of its own"],
   ["src/workflow/json-schema-values.ts", "of an author's schema in code, tried on short texts of our own"],

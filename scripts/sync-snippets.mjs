@@ -7,7 +7,7 @@
  * Without `#…` the snippet is the whole file. With --write the pages are updated; else a difference fails. A source is an
  * example or a test, or a file that one of them names. Code without a source fails, but for
  *
- * - what test/cli/documented-runs.test.ts runs: `sh`, `json call`, `json file=PATH` and `text output`;
+ * - what test/cli/documented-runs.slow.test.ts runs: `sh`, `json call`, `json file=PATH` and `text output`;
  * - drawings of folders, `text folder=PATH`: this folder has each file that is drawn;
  * - what scripts/snippets-without-source.json counts: the drawing of the import directions, which import-arrows.test.ts reads.
  */

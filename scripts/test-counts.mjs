@@ -2,7 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 
 // The browser's tests run last, and not after a failure.
-const runs = ["test", "browser"].map((name) => `coverage/${name}-results.json`).filter((file) => existsSync(file));
+const runs = ["test", "full", "browser"]
+  .map((name) => `coverage/${name}-results.json`)
+  .filter((file) => existsSync(file));
 let passed = 0;
 let failed = 0;
 for (const file of runs) {

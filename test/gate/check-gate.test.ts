@@ -130,6 +130,14 @@ describe("a gate with a schema", () => {
     expect(checkGate(gate, {}, { schemaResult: { value: {}, issues: undefined } }).passed).toBe(true);
   });
 
+  it("stays closed for the examples of its properties, where they have any", () => {
+    const properties = { a: { examples: ["an example"] }, b: true, c: { examples: "none" } };
+    const withExamples: SchemaGate = { ...gate, jsonSchema: { properties }, example: { d: "another" } };
+    const evidence = { a: "An example", b: "x", c: "none", d: "another" };
+    const problems = problemsOf(checkGate(withExamples, evidence, { schemaResult: { value: evidence } }));
+    expect(problems.map(({ field }) => field).sort()).toEqual(["a", "d"]);
+  });
+
   it("stays closed if the schema refuses without an issue", () => {
     expect(failing([])).toMatchObject([{ field: "", problem: "invalid" }]);
   });

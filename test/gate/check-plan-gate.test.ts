@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { evidenceNames, requiredFormat } from "../../src/gate/format.js";
-import { claimedIds, claimedItems, givenUpProblems } from "../../src/gate/plan-gate.js";
+import { checkedFields, claimedIds, claimedItems, givenUpProblems } from "../../src/gate/plan-gate.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { PlanGate } from "../../src/workflow/structure.js";
 import { exampleEvidence } from "./example-evidence.js";
@@ -312,4 +312,18 @@ it("an item is claimed by its words and signs, in any case", () => {
   ] as const) {
     expect(claimed(item, key), key).toBe(false);
   }
+});
+
+it("reads the fields that its checks are about, and none of a check without one", () => {
+  const verify: PlanGate["verify"] = [
+    { verifier: "file_exists", params: { field: "where" }, description: "the file" },
+    { verifier: "git_clean", params: { field: "state" } },
+    { verifier: "git_clean", params: {} },
+  ];
+  expect(checkedFields({ ...gate, verify })).toEqual({ where: "the file", state: "git_clean" });
+  expect(checkedFields({ ...gate, verify: undefined })).toEqual({});
+  expect(requiredFormat({ ...gate, verify })).toMatchObject({
+    where: { type: "object", required: true, description: "the file" },
+    state: { description: "git_clean" },
+  });
 });

@@ -159,7 +159,7 @@ export function notWaiting(
 }
 
 /** Returns a list for the log; undefined for an empty one, which is left out. */
-export function unlessEmpty<T>(list: readonly T[] = []): T[] | undefined {
+export function unlessEmpty<T>(list: readonly T[]): T[] | undefined {
   return list.length === 0 ? undefined : [...list];
 }
 

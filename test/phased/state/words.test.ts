@@ -59,6 +59,14 @@ describe("what an operator or an agent says", () => {
     ["a grant", "note", 2000, asked, (note, run) => waiverWord(run, "waive", { note })],
     ["an approval", "note", 2000, waiting, (note, run) => ({ ...word(run, "approve"), note }) as SessionCommand],
   ];
+  it("is an empty text where a denial has none", () => {
+    const denied = waiting();
+    denied.do({ ...word(denied, "deny"), note: undefined } as SessionCommand);
+    expect(denied.log.map(({ event }) => event)).toContainEqual(expect.objectContaining({ type: "denied", note: "" }));
+    const run = asked();
+    expect(last(run.do(waiverWord(run, "denyWaiver", { note: undefined })))).toMatchObject({ note: "" });
+  });
+
   it.each(limits)("%s has a %s of at most %i characters", (_, field, limit, make, command) => {
     const run = make();
     expect(run.refused(command("x".repeat(limit + 1), run))).toMatchObject({

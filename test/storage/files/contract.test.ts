@@ -15,7 +15,7 @@ const withoutLinks: FileSystem = {
   },
 };
 
-// test/testing/files-contract.test.ts runs the contract with hard links, and also in other processes.
+// test/testing/files-contract.slow.test.ts runs the contract with hard links, and also in other processes.
 describe("FileStorage without hard links", () => {
   const roots = new WeakMap<StorageAdapter, string>();
   const openAt = async (root: string) => {

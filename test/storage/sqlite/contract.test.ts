@@ -8,7 +8,7 @@ import { temporaryRoots } from "../files/temporary-root.js";
 
 const newRoot = temporaryRoots();
 
-// test/testing/sqlite-contract.test.ts runs the contract on a file, and also in other processes.
+// test/testing/sqlite-contract.slow.test.ts runs the contract on a file, and also in other processes.
 describe("SqliteStorage over the host's database, with a prefix", () => {
   const files = new WeakMap<StorageAdapter, string>();
   const openAt = async (file: string) => {

@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 /**
- * Ways to open a storage without a URL. test/testing/postgres-contract.test.ts opens it with one, in other processes,
+ * Ways to open a storage without a URL. test/testing/postgres-contract.slow.test.ts opens it with one, in other processes,
  * too.
  */
 const PLACES = howOften(

@@ -36,7 +36,7 @@ interface Part {
 
 /**
  * Reads a text with one of its parts repeated in its place, more and more often. Throws if the time grows faster than the
- * text. `timely` has a limit for each character. Texts made for that are in test/package/linear-reading.test.ts.
+ * text. `timely` has a limit for each character. Texts made for that are in test/package/linear-reading.slow.test.ts.
  */
 async function linear(read: Read, text: string, { at, length }: Part): Promise<void> {
   const begin = Math.floor(at * text.length);
