@@ -104,6 +104,15 @@ export function isMissing(error: unknown): boolean {
   return code === "ENOENT" || code === "ENOTDIR";
 }
 
+/** Returns the refusal for an error of the file system: something may go between two steps. */
+export function fileFailure(
+  path: string,
+  error: unknown,
+  failed: (path: string, error: unknown) => PhasegateError,
+): PhasegateError {
+  return isMissing(error) ? notFound(path) : failed(path, error);
+}
+
 const FILE_URI = String.raw`(?:file:(?:[\\/]|%(?:25){0,3}2f){0,6}(?:localhost)?)?`;
 // All repetitions are bounded: texts are long and may be crafted to cause catastrophic backtracking.
 const SEPARATOR = String.raw`(?:\\{0,4}/{1,4}|\\{1,4}u00(?:2f|5c)|\\{1,8}|%(?:25){0,3}(?:2f|5c))`;

@@ -19,7 +19,17 @@ import { isPhasegateError } from "../errors.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { listFolder, type SandboxEntry, type SandboxTree, walkFolder } from "./list.js";
 import { type FileSignature, readPart, readWhole, signFile, utf8 } from "./read.js";
-import { isMissing, noRoot, notFound, notText, pathRefused, REMEDIES, unreadable, unwritable } from "./refusals.js";
+import {
+  fileFailure,
+  isMissing,
+  noRoot,
+  notFound,
+  notText,
+  pathRefused,
+  REMEDIES,
+  unreadable,
+  unwritable,
+} from "./refusals.js";
 import { replaceFile } from "./replace.js";
 import { isLink, type Refuse, type Resolve, resolveInside, resolveUnless } from "./resolve.js";
 import { makeFolder, makeFolders, type Saved, saveFile } from "./save.js";
@@ -228,6 +238,6 @@ async function guarded<T>(path: string, step: () => Promise<T>, failed = unreada
     return await step();
   } catch (error) {
     if (isPhasegateError(error)) throw error;
-    throw isMissing(error) ? notFound(path) : failed(path, error);
+    throw fileFailure(path, error, failed);
   }
 }

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import {
   claimBlocked,
+  fileFailure,
   isMissing,
   notFound,
   notText,
@@ -39,4 +40,11 @@ it.each([
 it("a path is missing if its name or a folder above it is", () => {
   const withCode = (code: string) => Object.assign(new Error(code), { code });
   expect(["ENOENT", "ENOTDIR", "EACCES"].map((code) => isMissing(withCode(code)))).toEqual([true, true, false]);
+});
+
+it("a file that has gone is not found, and any other failure is what the caller makes of it", () => {
+  const gone = Object.assign(new Error("/secret/a"), { code: "ENOENT" });
+  expect(fileFailure("a", gone, unreadable).code).toBe("FILE_NOT_FOUND");
+  const full = Object.assign(new Error("/secret/a"), { code: "ENOSPC" });
+  expect(fileFailure("a", full, unwritable)).toMatchObject({ code: "STORAGE_FAILED", details: { cause: "ENOSPC" } });
 });
