@@ -6,7 +6,7 @@
  * @packageDocumentation
  */
 
-export type { ApproverKey, Approvers, Invitations, Passkey } from "./approval/approvers.js";
+export type { ApproverKey, Approvers, Passkey } from "./approval/approvers.js";
 export type { ApproverKeys } from "./approval/keys.js";
 export {
   type ApprovalAnswer,

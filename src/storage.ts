@@ -33,7 +33,6 @@ export {
   decodeCursor,
   decodePosition,
   encodePosition,
-  type ListPosition,
   matchesQuery,
   pageLimit,
   readSummary,
