@@ -1,27 +1,21 @@
 /** The reference as Markdown, a page for each entry point of package.json: `npm run docs`. */
 import { readFileSync } from "node:fs";
-import { writeNestedTypes } from "./scripts/nested-types.mjs";
 
 const { exports } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
 const entries = Object.entries(exports).flatMap(([path, target]) =>
   target.types === undefined ? [] : [path.slice(2)],
 );
 
-const PAGES = { index: "phasegate", types: "Types inside of others" };
-const files = entries.map((name) => `src/${name || "index"}.ts`);
-writeNestedTypes(files, "site/types.ts");
-
 /** @type {import("typedoc").TypeDocOptions & import("typedoc-plugin-markdown").PluginOptions} */
 export default {
-  tsconfig: "site/tsconfig.json",
-  entryPoints: [...files, "site/types.ts"],
+  entryPoints: entries.map((name) => `src/${name || "index"}.ts`),
   plugin: ["typedoc-plugin-markdown"],
   out: "docs/api",
   outputFileStrategy: "modules",
   entryFileName: "README",
   hidePageHeader: true,
   hideBreadcrumbs: true,
-  pageTitleTemplates: { module: ({ name }) => PAGES[name] ?? `phasegate/${name}` },
+  pageTitleTemplates: { module: ({ name }) => (name === "index" ? "phasegate" : `phasegate/${name}`) },
   // VitePress gives headings these ids; its own may differ where two headings are alike.
   useCustomAnchors: true,
   parametersFormat: "table",
@@ -35,7 +29,7 @@ export default {
   readme: "none",
   // `npm run check:types` has found the errors of types; to look for them again takes four times as long as the rest.
   skipErrorChecking: true,
-  // Schemas that types are inferred from need no page.
+  // Types inside of others, which no entry point exports, have no page: editors show them.
   validation: { notExported: false, invalidLink: true, notDocumented: true, rewrittenLink: true },
   requiredToBeDocumented: ["Enum", "Class", "Interface", "TypeAlias", "Function", "Variable", "Method"],
   treatWarningsAsErrors: true,
