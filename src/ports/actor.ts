@@ -113,17 +113,23 @@ export function callerOf(actor: Actor, authorize: Authorize, report: (error: unk
     actor,
     authorize(request) {
       try {
-        const answer: unknown = authorize(request);
-        if (typeof answer === "boolean") return answer;
-        // One that rejects would end the process.
-        if (answer instanceof Promise) answer.catch(report);
-        throw new TypeError("authorize must return true or false, and no promise");
+        return yesOrNo("authorize", authorize(request), report);
       } catch (error) {
         report(error);
         return false;
       }
     },
   };
+}
+
+/**
+ * Returns the answer of a host's callback. Throws for anything but true and false: types don't reach plain JavaScript, and a
+ * promise would count as yes. One that rejects would end the process: `onRejected` gets the reason.
+ */
+export function yesOrNo(name: string, answer: unknown, onRejected: (error: unknown) => void = () => {}): boolean {
+  if (typeof answer === "boolean") return answer;
+  if (answer instanceof Promise) answer.catch(onRejected);
+  throw new TypeError(`${name} must return true or false, and no promise`);
 }
 
 /** Returns true if the caller may see a session. */

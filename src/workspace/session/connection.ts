@@ -1,4 +1,5 @@
 /** A client of a workspace: what it reads, the sessions that it may write, and what it was given so far. */
+import { yesOrNo } from "../../ports/actor.js";
 import type { WorkspaceLimits, WorkspaceNotifications } from "../options.js";
 import { type Location, sessionPath } from "../roots/paths.js";
 import type { Roots } from "../roots/roots.js";
@@ -60,11 +61,7 @@ export class Connection {
 
   /** Returns true if the host lets it reopen this session. */
   mayReopen(id: string): boolean {
-    const answer: unknown = this.#mayReopen(id);
-    if (typeof answer === "boolean") return answer;
-    // One that rejects would end the process.
-    if (answer instanceof Promise) answer.catch(() => {});
-    throw new TypeError("mayReopen must return true or false, and no promise");
+    return yesOrNo("mayReopen", this.#mayReopen(id));
   }
 
   /** Makes a session the current one. The first `recorded` of the kept acts are in its log already, and are dropped. */
