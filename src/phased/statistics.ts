@@ -108,7 +108,7 @@ export async function computeStatistics(
     const read = await Promise.all(batch.map((id) => readSession(context, id, tallies.get(id))));
     for (const [index, id] of batch.entries()) {
       const found = read[index];
-      if (found !== undefined && "version" in found) tallies.set(id, freeze(found));
+      if (found !== undefined && "version" in found) tallies.set(id, found);
       else tallies.delete(id);
       if (found !== undefined && "code" in found) broken.push(found);
     }
@@ -123,7 +123,7 @@ export async function computeStatistics(
     again: broken.map(({ sessionId }) => sessionId).filter(isSessionId),
     sessions: [...tallies.values()],
   };
-  made.set(Object.freeze(cursor), cursor);
+  made.set(freeze(cursor), cursor);
   return {
     ...sumUp(tallies.values(), workflowType),
     broken: broken.length === 0 ? undefined : broken,
