@@ -141,7 +141,7 @@ function textOf(base64Url: string): string {
 
 /** Where passkeys are registered and used. */
 export interface PasskeyPlace {
-  /** The domain of the page, such as `gates.example.com` or `localhost`. An IP address is none. */
+  /** The domain of the page, such as `gates.example.com` or `localhost`. Not an IP address. */
   readonly rpId: string;
   /** The origins of the page, such as `https://gates.example.com`. */
   readonly origins: readonly string[];

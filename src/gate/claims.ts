@@ -154,7 +154,7 @@ const FILE_NAME = /^[\p{L}\p{N}\p{M}_@+-][\p{L}\p{N}\p{M}_@+.-]*\.[A-Za-z]\w*$/u
 /** Names that may be those of folders, with a letter in one of them. */
 const PLAIN_PATH = /^(?=.*\p{L})[\p{L}\p{N}\p{M}_@+.~/-]+$/u;
 
-/** Returns the place in a word; undefined if the word is none. */
+/** Returns the place in a word; undefined if the word is not a place. */
 function placeOf(word: string): NamedPlace | undefined {
   if (word.includes("://")) return undefined;
   const written = word.replace(PLACE, "$1");

@@ -151,7 +151,7 @@ function invalid(message: string, remedy: string): HttpRefusal {
   return { status: 400, body: { error_code: "INVALID_INPUT", message, details: { remedy } } };
 }
 
-/** Returns a refusal of the tool as HTTP has it. A gate that was not met is none: its code is no error's. */
+/** Returns a refusal of the tool as HTTP has it. A gate that was not met is not a refusal: its code is not that of an error. */
 function refusalOf(answer: WorkflowResponse, code: ErrorCode): HttpRefusal {
   const { status: _, action, code: __, error, error_type, message = error, hint, remediation, ...more } = answer;
   const details = { ...more, remedy: remediation ?? "Correct the request." };

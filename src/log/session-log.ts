@@ -123,7 +123,7 @@ function isReceipt(value: unknown): boolean {
   return isJsonObject(value) && Number.isSafeInteger(value.version) && typeof value.hash === "string";
 }
 
-/** Without it, a receipt that is none would look like a log that was cut off. */
+/** Without it, something else than a receipt would look like a log that was cut off. */
 function noReceipt(): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", "the receipt is not valid", {
     remedy: "Give the receipt of an earlier audit, { version, hash }, or leave it out.",

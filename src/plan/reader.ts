@@ -379,7 +379,7 @@ export function readRoles(context: Context) {
     return open.task?.level === BOLD_LEVEL ? open.task : undefined;
   }
 
-  /** Returns the task of a label that stands behind it in place of inside of it. An item with boxes below is none. */
+  /** Returns the task of a label that stands behind it in place of inside of it. An item with boxes below is not a task. */
   function taskBefore({ field }: Label, row: Row): TaskDraft | undefined {
     const { parent } = row;
     const isOfOther = parent?.kind === "item" && parent.checkbox === undefined && !/[:：][*_]*$/.test(parent.text);

@@ -15,7 +15,7 @@ export interface WritePlanOptions {
  * and status words. All tasks have a checkbox.
  *
  * @throws {PhasegateError} `INVALID_INPUT` when Markdown or the dialect can't say a part of the plan, such as a name with a
- *   line break, or an id that is none in this dialect; or when there is no such dialect.
+ *   line break, or an id that this dialect does not read as one; or when there is no such dialect.
  */
 export function planToMarkdown(plan: Plan, { dialect: name = "praxis-os" }: WritePlanOptions = {}): string {
   const dialect = chooseDialect("", name);

@@ -85,7 +85,7 @@ function indented(lines: readonly string[]): string {
 export const RECORD_REMEDY =
   "Restore it from git. If that can't be done, delete it and what init wrote, and run init again.";
 
-/** Reads the record; a problem if it is none. */
+/** Reads the record; a problem if the file is not one. */
 export function parseRecord(text: string): { readonly record?: SetupRecord; readonly problem?: string } {
   let value: unknown;
   try {

@@ -121,7 +121,7 @@ export function writeCursor(parts: readonly unknown[]): string {
   return btoa(JSON.stringify(parts));
 }
 
-/** Returns the parts of a cursor; undefined for a text that is none, which no schema accepts. */
+/** Returns the parts of a cursor; undefined for any other text, which no schema accepts. */
 export function readCursor(cursor: string): unknown {
   try {
     return JSON.parse(atob(cursor));

@@ -87,7 +87,7 @@ async function testsIn(
   return { tests, off };
 }
 
-/** A line that is a comment as a whole, so that tests in it don't run: `#[test]` is none. */
+/** A line that is a comment as a whole, so that tests in it don't run: `#[test]` is not a comment. */
 const COMMENT = /^\s*(?:\/\/|#(?!\[)|--\s)/;
 
 /** Returns the lines that are neither in a comment nor in a text of several lines. */

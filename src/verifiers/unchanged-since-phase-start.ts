@@ -129,7 +129,7 @@ async function bytesAt(read: (path: string) => Promise<Uint8Array>, path: string
   }
 }
 
-/** Returns a text; undefined for bytes that are none. */
+/** Returns a text; undefined for bytes that are not a text. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

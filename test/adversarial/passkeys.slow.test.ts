@@ -364,7 +364,7 @@ describe("an invitation", () => {
     expect(await readRegistration(device.registration(challenge), { challenge, ...place })).toEqual(device.passkey());
   });
 
-  it("registers nothing for an answer that is none, or too long", async () => {
+  it("registers nothing for what is not an answer, or is too long", async () => {
     const device = await Authenticator.make();
     const challenge = "x".repeat(43);
     const answer = device.registration(challenge);

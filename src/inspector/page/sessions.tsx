@@ -219,7 +219,7 @@ interface SelectProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A choice of one option, or any. A value of the URL that is none of the options is one more. */
+/** A choice of one option, or any. Another value in the URL is one option more. */
 function Select({ label, options, value, onChange }: SelectProps) {
   const isOwn = value === "" || options.some(([option]) => option === value);
   return (

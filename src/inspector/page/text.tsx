@@ -6,7 +6,7 @@ import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { HIDDEN } from "../../workflow/names.js";
 
-/** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is none. */
+/** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is not hidden. */
 export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(HIDDEN, (character) => {
     const code = character.codePointAt(0) ?? 0;

@@ -304,7 +304,7 @@ export async function requestWaiver(
   return { ...awaitedWaiverBy({ commit, event: requireEvent(commit, "waiver_requested") }), version, replayed };
 }
 
-/** Throws `INVALID_INPUT` for a list of names that is none: types don't reach plain JavaScript. */
+/** Throws `INVALID_INPUT` for anything but a list of names: types don't reach plain JavaScript. */
 function requireNames(fields: unknown): void {
   if (Array.isArray(fields) && fields.every((name) => typeof name === "string")) return;
   const expected = "a list of names";

@@ -79,7 +79,7 @@ function positionText({ snapshot, newest }: FeedPosition): string {
   return newest === undefined ? snapshot : [snapshot, newest.xid, newest.hash, newest.session].join(" ");
 }
 
-// Numbers of up to 18 digits are none that the server refuses.
+// The server takes all numbers of up to 18 digits.
 const POSITION = /^(\d{1,18}:\d{1,18}:[\d,]*)(?: (\d{1,18}) (\w*) (\S+))?$/;
 
 /** Returns the snapshot, transaction, hash and session in a text of {@link positionText}. Throws `CURSOR_INVALID` for any other. */
