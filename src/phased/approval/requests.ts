@@ -121,10 +121,11 @@ export async function viewWaiverRequest(
 export async function viewDenial(
   { kernel }: EngineContext,
   session: PhasedSession,
-  { phases }: WorkflowStructure,
+  { phases, plan }: WorkflowStructure,
 ): Promise<Denial | undefined> {
   const { submission, awaiting, position } = session.head;
-  const isAsked = approvalOf(phases[position]?.gate) !== undefined;
+  // A sync with the plan may have changed the gate since.
+  const isAsked = plan !== undefined || approvalOf(phases[position]?.gate) !== undefined;
   if (!isAsked || submission === undefined || awaiting !== undefined) return undefined;
   const { events, at } = await kernel.at(session.sessionId, submission.version);
   const denied = events.find((event) => event.type === "denied");
