@@ -234,7 +234,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "watched-before-durable",
     what: "A watch of FileStorage delivers a commit that a loss of power undoes.",
-    seed: 575,
+    seed: 116,
     file: "storage/files/watch.ts",
     from: "if (!(await syncVersions(this.#store, at))) return;",
     to: "",

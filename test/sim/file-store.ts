@@ -45,10 +45,19 @@ export class FileStore extends SharedStore {
 
   override losePower(): void {
     this.#disk.losePower();
-    const root = this.#disk.root.entries.get(ROOT.slice(1));
-    const sessions = root?.kind === "folder" ? root.entries.get("sessions") : undefined;
-    const shelves = sessions?.kind === "folder" ? foldersIn(sessions) : [];
-    this.noteLoss(new Map(shelves.flatMap(([, shelf]) => newestIn(shelf))));
+    this.noteLoss(new Map(shelvesOn(this.#disk).flatMap(([, shelf]) => newestIn(shelf))));
+  }
+
+  /** Whatever a host was answered must be on the disk. Versions without a file of their own are in that of the first one. */
+  override noteAnswered(of: string, { sessionId, version }: Pick<Commit, "sessionId" | "version">): void {
+    const folder = shelvesOn(this.#disk)
+      .flatMap(([, shelf]) => foldersIn(shelf))
+      .find(([name]) => sessionOf(name) === sessionId)?.[1];
+    const isOwn = ([name]: [string, unknown]) => versionOf(name) === version;
+    const names = [...(folder?.entries ?? [])];
+    const [name = "", file] = names.find(isOwn) ?? names.find(([one]) => versionOf(one) === 1) ?? [];
+    const isOnDisk = file?.kind === "file" && folder?.onDisk.get(name) === file && file.data.equals(file.onDisk);
+    if (!isOnDisk) this.undurable.push(`${of} was given ${version} of ${sessionId}, which a loss of power may undo`);
   }
 
   override close(): void {
@@ -75,6 +84,13 @@ export class FileStore extends SharedStore {
       },
     };
   }
+}
+
+/** Returns the folders that the sessions' folders are in. */
+function shelvesOn({ root }: PowerDisk): [string, FolderNode][] {
+  const store = root.entries.get(ROOT.slice(1));
+  const sessions = store?.kind === "folder" ? store.entries.get("sessions") : undefined;
+  return sessions?.kind === "folder" ? foldersIn(sessions) : [];
 }
 
 function versionOf(name: string): number {

@@ -75,6 +75,8 @@ export abstract class SharedStore {
   readonly #newest = new Map<string, string>();
   /** True if anybody watches. */
   isWatched = false;
+  /** Answers that a loss of power could undo. */
+  readonly undurable: string[] = [];
   /** The versions after each loss of power. */
   readonly #losses: ReadonlyMap<string, number>[] = [];
 
@@ -94,6 +96,9 @@ export abstract class SharedStore {
 
   /** Releases what the store has outside of the world. */
   close(): void {}
+
+  /** Is told of each commit that a host was answered, at the instant of the answer. */
+  noteAnswered(_of: string, _commit: Pick<Commit, "sessionId" | "version">): void {}
 
   /** Notes that a commit can be seen. */
   noteVersion(sessionId: string, version: number, hash = ""): void {
@@ -214,14 +219,22 @@ export class SimStorage implements StorageAdapter, Line {
   }
 
   read(id: SessionId): Promise<Commit | undefined> {
-    return this.#ask(`read ${id}`, id, (storage) => storage.read(id));
+    return this.#ask(`read ${id}`, id, async (storage) => {
+      const commit = await storage.read(id);
+      if (commit !== undefined) this.#store.noteAnswered(this.of, commit);
+      return commit;
+    });
   }
 
   async append(commit: Commit, options?: AppendOptions): Promise<void> {
     // The caller owns the commit.
     const copy = structuredClone(commit);
     const { sessionId, version } = copy;
-    await this.#ask(`append ${sessionId} ${version}`, sessionId, (storage) => storage.append(copy, options), true);
+    const append = async (storage: StorageAdapter) => {
+      await storage.append(copy, options);
+      this.#store.noteAnswered(this.of, copy);
+    };
+    await this.#ask(`append ${sessionId} ${version}`, sessionId, append, true);
     this.#store.acknowledged.set(sessionId, Math.max(version, this.#store.acknowledged.get(sessionId) ?? 0));
     this.onAppended(sessionId, version);
   }
@@ -278,6 +291,7 @@ export class SimStorage implements StorageAdapter, Line {
 
   async *#late(begun: Promise<AsyncIterable<Commit> | never[]>): AsyncGenerator<Commit, void, undefined> {
     for await (const commit of await begun) {
+      this.#store.noteAnswered(this.of, commit);
       await this.#store.schedule.wait(this.of, `sees ${commit.sessionId} ${commit.version}`);
       yield commit;
     }

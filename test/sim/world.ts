@@ -173,7 +173,7 @@ export class World<Engine> {
     }
     const problems = await this.until(this.#product.check(auditor));
     auditor.crash();
-    return [...this.#undone, ...problems];
+    return [...this.#undone, ...store.undurable, ...problems];
   }
 
   #losePower(): void {

@@ -170,9 +170,9 @@ export class SessionWatch {
     const watched = this.#watched(id);
     try {
       if (!(await hasVersion(this.#store, at, watched.version + 1))) return;
-      // A commit that a watch has yielded must survive a power failure.
-      if (!(await syncVersions(this.#store, at))) return;
       for await (const commit of readLog(this.#store, id, watched.version)) {
+        // A commit that a watch has yielded must survive a power failure. Each is synced: it may be newer than the sync before.
+        if (!(await syncVersions(this.#store, at))) return;
         watched.version = commit.version;
         yield commit;
       }

@@ -1,14 +1,16 @@
 import { getEventListeners, once } from "node:events";
 import * as nodeFs from "node:fs/promises";
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Commit, SessionQuery } from "../../../src/ports/storage-adapter.js";
 import type { FileSystem } from "../../../src/storage/files/file-system.js";
 import { FileStorage, type FileStorageOptions } from "../../../src/storage/files/storage.js";
 import { appendAll, type CommitParts, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { createFaultyFs, systemError } from "./faulty-fs.js";
+import { PowerDisk } from "./power/power-fs.js";
+import { systemCalls } from "./power/system-calls.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const newRoot = temporaryRoots();
@@ -281,4 +283,31 @@ describe("a watch", () => {
       details: { operation: "watch", cause: systemError("EIO").message.slice(0, 3) },
     });
   });
+});
+
+it("a watch yields no commit that a loss of power could undo, though its writer has not synced it yet", async () => {
+  const disk = new PowerDisk({ of: () => 0 });
+  const first = makeCommit();
+  const second = nextCommit(first);
+  let place: string | undefined;
+  const isLinked = () => place !== undefined && disk.folder(place).entries.has("2.json");
+  // The writer never comes to syncing the second commit.
+  const slow = systemCalls(disk, async (call, path) => {
+    if (call === "link" && path.endsWith(`${first.sessionId}/1.json`)) place = dirname(path);
+    if (call === "sync" && isLinked()) await new Promise(() => {});
+  });
+  const writer = await FileStorage.open("/store", { ...FAST, fs: slow });
+  // While the reader reads the first commit, and looks whether there is a second one, that is linked.
+  const late = systemCalls(disk, async (call, path) => {
+    if (call !== "open" || !path.endsWith(`${first.sessionId}/2.json`) || isLinked()) return;
+    void writer.append(second);
+    await vi.waitUntil(isLinked);
+  });
+  const reader = await FileStorage.open("/store", { ...FAST, fs: late });
+  const watch = watching(reader);
+  await begun(reader, watch);
+  await writer.append(first);
+  expect(await watch.next(2)).toEqual([`${first.sessionId} 1`, `${first.sessionId} 2`]);
+  expect([...disk.folder(place ?? "").onDisk.keys()]).toContain("2.json");
+  await watch.end();
 });
