@@ -7,6 +7,7 @@ import type { Writable } from "node:stream";
 import { waivedText } from "../gate/waivers.js";
 import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
+import { notedTexts } from "../read/noted.js";
 import { durationText, printable, styled, timeText } from "./terminal.js";
 
 export const EVIDENCE_MAX = 8000;
@@ -24,7 +25,7 @@ const ATTEMPT_STYLES = {
 
 export function attemptLines(attempt: PhaseAttempt, stream: Writable, full: boolean): string[] {
   const { status, startedAt, durationSeconds, problems = [], verification = [], waived = [] } = attempt;
-  const { attempt: number, proofs = [], notes = [], reason, by } = attempt;
+  const { attempt: number, proofs = [], notes = [], noted, reason, by } = attempt;
   const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
   return [
@@ -33,6 +34,7 @@ export function attemptLines(attempt: PhaseAttempt, stream: Writable, full: bool
     ...problems.map(({ message }) => `  · ${printable(message)}`),
     ...waived.map((one) => `  · ${printable(waivedText(one))}`),
     ...proofs.map(({ field, proof }) => `  · ${printable(`${field}: see ${proof}`)}`),
+    ...notedTexts(noted).map(({ label, text }) => `  · ${printable(`${label}: ${text}`)}`),
     ...notes.map((note) => `  · ${noteText(note)}`),
     ...verification.flatMap((result) => resultLines(result, stream, full)).map((line) => `  ${line}`),
     ...submittedLines(attempt.evidence, attempt.evidenceHash, full),

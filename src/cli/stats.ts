@@ -5,6 +5,7 @@ import { isPhasegateError } from "../errors.js";
 import { LIVING } from "../phased/options.js";
 import type { Statistics, StatisticsCursor } from "../phased/statistics.js";
 import type { PhaseStatistics, SessionCounts, WorkflowStatistics } from "../phased/sums.js";
+import { notedSumTexts } from "../read/noted.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { isJsonObject } from "../workflow/json.js";
 import { command, required, text } from "./command.js";
@@ -118,6 +119,7 @@ function workflowLines({ workflowType, sessions, phases }: WorkflowStatistics, s
     ...rows,
     ...section("Why gates refuse, in attempts:", phases.flatMap(fieldRows), stream),
     ...section("Persons and the host:", phases.flatMap(personRows), stream),
+    ...section("Noted on submissions:", phases.flatMap(notedRows), stream),
   ];
 }
 
@@ -163,6 +165,10 @@ function personRows({ phase, denied, overridden, refusedSteps, waivers, fields }
   const texts = counts.flatMap(([count, one, many]) => (count === 0 ? [] : [counted(count, one, many)]));
   const all = waived.length === 0 ? texts : [...texts, `passed without ${waived.join(", ")}`];
   return all.length === 0 ? [] : [[`phase ${phase}`, all.join(", ")]];
+}
+
+function notedRows({ phase, noted }: PhaseStatistics): string[][] {
+  return notedSumTexts(noted).map(({ label, text }) => [`phase ${phase}`, printable(`${label}: ${text}`)]);
 }
 
 function section(title: string, rows: readonly (readonly string[])[], stream: Writable): string[] {

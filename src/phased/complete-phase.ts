@@ -29,6 +29,7 @@ import { landing, submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
 import { type PhasedSession, requireEvent } from "./state/machine.js";
+import type { Noted } from "./state/noted.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
 import type { PhasedCommand } from "./state/transition.js";
 import { beginPhase } from "./verify/snapshots.js";
@@ -40,6 +41,8 @@ export interface CompleteRequest<Phase extends number = number, Evidence = unkno
   readonly phase: Phase;
   /** The evidence; plain JSON. */
   readonly evidence: Evidence;
+  /** What the host notes on the submission, for people and statistics: no gate looks at it. In a repeated call it has no effect. */
+  readonly noted?: Noted | undefined;
   /** A repeated call with the same key gets the same answer. */
   readonly idempotencyKey?: string;
 }
@@ -53,7 +56,7 @@ interface CopiedRequest extends Omit<CompleteRequest, "evidence"> {
 export async function completePhase(
   context: EngineContext,
   id: SessionId,
-  { phase, submission, idempotencyKey, ...followed }: CopiedRequest,
+  { phase, submission, noted, idempotencyKey, ...followed }: CopiedRequest,
 ): Promise<CompleteResult> {
   const request = requestFor(idempotencyKey, ["completePhase", phase, submission.evidence]);
   // A snapshot that is taken now would have the work in it, so a submission without one is refused.
@@ -61,7 +64,7 @@ export async function completePhase(
   const executed = await execute<{ asked: number }>(
     context,
     id,
-    preparing(context, id, createJudge(context, phase, submission, followed)),
+    preparing(context, id, createJudge(context, phase, { submission, noted, followed })),
     request,
     unchecked,
   );
@@ -90,7 +93,11 @@ interface Evaluation {
  * Returns a function that judges the submission on the current state. After a conflict it is called again
  * and reuses its verdict, if nothing that it depends on has changed.
  */
-function createJudge(context: EngineContext, number: number, submission: SafeEvidence, followed: Followed) {
+function createJudge(
+  context: EngineContext,
+  number: number,
+  { submission, noted, followed }: Pick<Submitted, "submission" | "followed"> & Pick<CompleteRequest, "noted">,
+) {
   let evaluation: Evaluation | undefined;
   return async (
     session: PhasedSession,
@@ -122,7 +129,7 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     const { judged, payloads, snapshots, skips } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = ticks && (await ticks.tickedBefore(context, session, structure, phase));
-    const command = { ...judged, type: "completePhase", phase: number, waived, ...tickedBefore } as const;
+    const command = { ...judged, type: "completePhase", phase: number, noted, waived, ...tickedBefore } as const;
     return { command: { command, structure, limits: context.options.limits, snapshots, skips }, payloads };
   };
 }

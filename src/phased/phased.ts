@@ -7,7 +7,8 @@
  * The entry file of this folder; what is decided where:
  * - engine.ts, session.ts: the public methods; request-checks.ts: which requests are refused; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
- *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts)
+ *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts), what a host may note on a
+ *   submission (state/noted.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes requests for waivers and persons' decisions, ledger.ts checks those in the log; the rules
  *   that routed sessions share are in src/approval

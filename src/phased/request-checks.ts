@@ -13,6 +13,7 @@ import {
   optionally,
   text,
 } from "../workflow/host-options.js";
+import { isNoted, NOTED_WORDS } from "./state/noted.js";
 
 const number = check("a whole number", Number.isInteger);
 const keyed = { idempotencyKey: optionally(text) };
@@ -45,6 +46,7 @@ const CHECKS = {
     ...keyed,
     phase: number,
     submission: anything,
+    noted: optionally(check(NOTED_WORDS, isNoted)),
     signal: optionally(having("an AbortSignal")),
     onCheck: optionally(callable),
   },

@@ -3,6 +3,7 @@ import { checkEvidenceSafety, type EvidenceLimits, type SafeEvidence } from "../
 import type { Receipt } from "../log/commit.js";
 import type { Owner } from "../ports/actor.js";
 import type { Operations } from "../runtime/operations.js";
+import { isOpen } from "../workflow/host-options.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
 import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
@@ -29,6 +30,7 @@ import type {
   RetryResult,
   RollbackResult,
 } from "./commands.js";
+import type { CompleteRequest } from "./complete-phase.js";
 import type { TaskRequest, TaskResult } from "./complete-task.js";
 import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
@@ -37,7 +39,6 @@ import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { Keyed } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { SessionCommit } from "./state/machine.js";
-import type { Followed } from "./verify/verify.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 
 /** What the operations share, and the operations themselves once they are loaded. */
@@ -138,17 +139,18 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   completePhase<N extends Phase>(
     phase: N,
     evidence: Evidence[N],
-    request: Keyed & Followed = {},
+    request: Omit<CompleteRequest, "phase" | "evidence"> = {},
   ): Promise<CompleteResult> {
     let submission: SafeEvidence;
     try {
-      // Copied at once: later changes by the caller must not become evidence.
+      // Copied at once, as is what the host notes: later changes by the caller must not become evidence.
       submission = checkEvidenceSafety(evidence, this.#evidenceLimits);
     } catch (error) {
       return this.#operations.run("completePhase", () => Promise.reject(error));
     }
     const isSuccess = (answer: CompleteResult) => answer.passed || answer.awaiting !== undefined;
-    return this.#run("completePhase", { ...request, phase, submission }, isSuccess);
+    const noted = isOpen(request.noted) ? { ...request.noted } : request.noted;
+    return this.#run("completePhase", { ...request, phase, submission, noted }, isSuccess);
   }
 
   /** Returns the state of the session, from its head alone. */

@@ -45,6 +45,8 @@ export interface PhaseStatistics {
   readonly waivers: { readonly requested: number; readonly granted: number; readonly denied: number };
   /** The fields at which attempts failed or that were waived, most failures first. */
   readonly fields: readonly FieldStatistics[];
+  /** The numbers that the host has noted on submissions, by name. Missing if there are none. */
+  readonly noted?: readonly NotedStatistics[];
 }
 
 /**
@@ -66,6 +68,16 @@ export interface FieldStatistics {
   readonly failed: number;
   /** Attempts that passed with this field waived. */
   readonly waived: number;
+}
+
+/** Statistics of a number that the host has noted on submissions. */
+export interface NotedStatistics {
+  /** Its name. */
+  readonly name: string;
+  /** Its sum over all submissions. */
+  readonly sum: number;
+  /** The median of the sums of each session that has it: the smallest value that half of them do not exceed. */
+  readonly median: number;
 }
 
 /** Sums up the tallies of sessions on all workflows, or on one. */
@@ -140,12 +152,19 @@ class PhaseSums {
   readonly #fields = new Map<string, FieldStatistics>();
   /** The times of the sessions that have completed it, in milliseconds. */
   readonly #spent: number[] = [];
+  /** The sums of each session, by the name of what was noted. */
+  readonly #noted = new Map<string, number[]>();
   #skipped = 0;
 
   add(tally: PhaseTally): void {
     if (tally.state === "skipped") this.#skipped += 1;
     if (tally.state === "completed") this.#spent.push(tally.spent);
     for (const name of COUNTS) this.#counts[name] += tally[name] ?? 0;
+    for (const [noted, sum] of Object.entries(tally.noted ?? {})) {
+      const sums = this.#noted.get(noted);
+      if (sums === undefined) this.#noted.set(noted, [sum]);
+      else sums.push(sum);
+    }
     for (const [field, failed, waived] of tally.fields ?? []) {
       const sum = this.#fields.get(field);
       this.#fields.set(field, { field, failed: failed + (sum?.failed ?? 0), waived: waived + (sum?.waived ?? 0) });
@@ -155,7 +174,7 @@ class PhaseSums {
   view(phase: number, name: string | undefined): PhaseStatistics {
     const { passed, failed, waiversRequested, waiversGranted, waiversDenied, ...counts } = this.#counts;
     const spent = this.#spent.sort((one, other) => one - other);
-    const seconds = (share: number) => (spent[Math.ceil(share * spent.length) - 1] ?? 0) / 1000;
+    const seconds = (share: number) => atShare(spent, share) / 1000;
     return {
       phase,
       name,
@@ -171,6 +190,21 @@ class PhaseSums {
       fields: [...this.#fields.values()].sort(
         (one, other) => other.failed - one.failed || (one.field < other.field ? -1 : 1),
       ),
+      noted: this.#noted.size === 0 ? undefined : [...this.#noted].sort(byName).map(statisticsOf),
     };
   }
+}
+
+/** Returns the smallest value that a share of these sorted ones does not exceed; 0 if there are none. */
+function atShare(sorted: readonly number[], share: number): number {
+  return sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
+}
+
+function statisticsOf([name, sums]: readonly [string, readonly number[]]): NotedStatistics {
+  const sorted = sums.toSorted((one, other) => one - other);
+  return { name, sum: sorted.reduce((sum, one) => sum + one, 0), median: atShare(sorted, 0.5) };
 }

@@ -220,8 +220,8 @@ const BUILT = { commit: "4f1c2ab", coverage: 91.5 };
 export async function populate({ engine, routed, recorder }: Inspected) {
   const begin = async (target: string, workflowType = "change") =>
     (await engine.start({ workflowType, target })).sessionId;
-  const submit = (id: string, phase: number, evidence: object) =>
-    engine.session(id).completePhase(phase, { ...evidence });
+  const submit = (id: string, phase: number, evidence: object, noted?: Readonly<Record<string, number>>) =>
+    engine.session(id).completePhase(phase, { ...evidence }, { noted });
   const approve = async (id: string) => {
     const asked = await engine.session(id).approval();
     await engine.session(id).approve({ by: "ann", note: "Go.", evidenceHash: asked?.evidenceHash ?? "" });
@@ -236,7 +236,7 @@ export async function populate({ engine, routed, recorder }: Inspected) {
   await submit(refused, 2, PLANNED);
   await approve(refused);
   await submit(refused, 3, { commit: "red", coverage: 71 });
-  await submit(refused, 3, { commit: "red", coverage: 84 });
+  await submit(refused, 3, { commit: "red", coverage: 84 }, { cost: 0.25 });
 
   const waiting = await begin("src/tables/rows.ts");
   await submit(waiting, 1, UNDERSTOOD);

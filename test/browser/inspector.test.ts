@@ -70,6 +70,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const newest = await page.locator(".attempt[open]").innerText();
       expect(newest).toContain("1 test fails");
       expect(newest).toContain("expected 3 rows, got 2");
+      expect(newest).toContain("cost: 0.25");
       expect(newest).toMatch(/coverage\s+was\s+71\s+is\s+84/);
       await page.locator(".attempt > summary").last().click();
       await expect.poll(() => page.locator(".attempt").last().innerText()).toContain("files");
@@ -142,6 +143,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await tab.page.waitForSelector(".plot canvas");
       expect(asked).toContain("/inspector/plots.js");
       await expect.poll(() => tab.page.locator(".figures").first().innerText()).toMatch(/Build and test.*coverage/s);
+      expect(await tab.page.locator(".figures").first().innerText()).toContain("cost: 0.25 in all, median 0.25");
       await tab.page.getByLabel("Workflow").selectOption("release.v2");
       await tab.page.waitForFunction(() => document.querySelectorAll(".figures").length === 1);
       expect(new URL(tab.page.url()).search).toBe("?workflow=release.v2");

@@ -71,6 +71,23 @@ two_phases: 3 sessions
 `);
   });
 
+  it("prints what the host has noted, as does show", async () => {
+    const state = await stateOf(async (engine) => {
+      const { sessionId } = await engine.start({ workflowType: "two_phases", target: "a" });
+      const noted = { cost: 0.25, input_tokens: 1200, model: "\u001b[31msmall" };
+      await engine.session(sessionId).completePhase(1, {}, { noted });
+      await engine.session(sessionId).completePhase(1, built, { noted: { cost: 1 } });
+    });
+    const { stdout } = await run("stats", "--state", state);
+    expect(stdout).toContain(`  Noted on submissions:
+    phase 1  cost: 1.25 in all, median 1.25
+    phase 1  input tokens: 1,200 in all, median 1,200
+`);
+    const [{ sessionId }] = JSON.parse((await run("sessions", "--state", state, "--json")).stdout).sessions;
+    const shown = (await run("show", sessionId, "--state", state)).stdout;
+    expect(shown).toContain(`      · cost: 0.25\n│      · input tokens: 1,200\n│      · model: \\u001b[31msmall\n`);
+  });
+
   it("prints JSON with --json, of one workflow with --workflow", async () => {
     const state = await stateOf(someWork);
     const { stdout } = await run("stats", "--state", state, "--json", "--workflow", "two_phases");

@@ -1,5 +1,6 @@
 /** The attempts of a phased session, newest first; and what gates found: problems, what verifiers saw, notes. */
 import type { AttemptDetail, AttemptLine, AttemptList, AttemptNote, Problem, Verification } from "../../read/model.js";
+import { type NotedText, notedTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
 import { usePages } from "./records.js";
 import { counted, duration, Line, Long, State, Time } from "./text.js";
@@ -105,6 +106,20 @@ export function Notes({ items = [], title }: Findings<AttemptNote>) {
   );
 }
 
+/** What the host has noted on a submission, or the sums of that. */
+export function NotedList({ items = [], title }: Findings<NotedText>) {
+  return (
+    <List items={items} title={title} what="value">
+      {({ label, text }) => (
+        <>
+          <Line text={label} />
+          <Line before=": " text={text} />
+        </>
+      )}
+    </List>
+  );
+}
+
 interface AttemptsProps {
   readonly id: string;
   readonly version: number;
@@ -186,7 +201,7 @@ interface AttemptProps {
 
 /** One attempt. Its evidence and the differences are read when it is opened. */
 function Attempt({ id, version, attempt }: AttemptProps) {
-  const { index, status, problems, verification, notes, waived = [], proofs = [], reason, by } = attempt;
+  const { index, status, problems, verification, notes, waived = [], proofs = [], noted, reason, by } = attempt;
   // One that has ended does not change any more.
   const path = `sessions/${id}/attempts/${index}${status === "active" ? `?version=${version}` : ""}`;
   const detail = useData<AttemptDetail>(path, () => false);
@@ -217,6 +232,7 @@ function Attempt({ id, version, attempt }: AttemptProps) {
           </>
         )}
       </List>
+      <NotedList items={notedTexts(noted)} title="Noted on the submission" />
       <Loading of={detail} what="the evidence">
         {({ evidence, differences, artifact }) => (
           <>

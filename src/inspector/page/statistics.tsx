@@ -2,7 +2,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { PhaseStatistics, StatisticsView, WorkflowStatistics } from "../../read/model.js";
+import { notedSumTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
+import { NotedList } from "./attempts.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { WorkflowSelect } from "./sessions.js";
 import { counted, duration, Line, number } from "./text.js";
@@ -111,9 +113,12 @@ const COLUMNS = [
   ...["Phase", "Now here", "Time, median", "90th percentile", "Passed", "Refused", "Denied", "Waivers"],
   "Refused at",
 ];
+/** Shown where the host has noted something. */
+const NOTED = "Noted on submissions";
 
 function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: WorkflowStatistics }) {
   const { active, paused, failed, completed } = sessions;
+  const hasNoted = phases.some(({ noted }) => noted !== undefined);
   return (
     <section>
       <h2>
@@ -124,10 +129,21 @@ function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: 
       </h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
       <section class="scroll" tabIndex={0} aria-label={`Phases of ${workflowType.slice(0, 100)}`}>
-        <Table class="figures" columns={COLUMNS} rows={phases.map((phase) => [phase.phase, figuresOf(phase)])} />
+        <Table
+          class="figures"
+          columns={hasNoted ? [...COLUMNS, NOTED] : COLUMNS}
+          rows={phases.map((phase) => [
+            phase.phase,
+            hasNoted ? [...figuresOf(phase), sumsOf(phase)] : figuresOf(phase),
+          ])}
+        />
       </section>
     </section>
   );
+}
+
+function sumsOf({ noted }: PhaseStatistics) {
+  return <NotedList key="noted" items={notedSumTexts(noted)} />;
 }
 
 function figuresOf(phase: PhaseStatistics) {

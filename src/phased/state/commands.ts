@@ -21,6 +21,7 @@ import type {
   Waived,
 } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
+import type { Noted } from "./noted.js";
 import { inRanges } from "./ranges.js";
 import type { StepRefused, TaskNote, TaskPairs } from "./task-notes.js";
 
@@ -69,6 +70,8 @@ export type SessionCommand =
       readonly evidence: EvidenceRef;
       readonly verdict: Verdict;
       readonly output?: ValueRef;
+      /** What the host notes on the submission. */
+      readonly noted?: Noted | undefined;
       /** The results of the gate's verifiers. */
       readonly verification?: readonly Verification[];
       /** The hash that a person's approval is bound to; required where the gate needs one. */

@@ -46,11 +46,13 @@ export function completePhase(
 ): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, verdict, output, verification, waived = [], proofs = [], unmet } = command;
+  const { phase, evidence, noted, verdict, output, waived = [], proofs = [], unmet } = command;
   const attempt = head.attempts + 1;
+  const verification = command.verification && [...command.verification];
+  const submitted = { phase, attempt, evidence, noted, verification };
   if (!verdict.passed) {
     const problems = [...verdict.problems];
-    const failure = { phase, attempt, evidence, problems, verification: verification && [...verification] };
+    const failure = { ...submitted, problems };
     const asked = unmet === undefined ? [] : waiverFor(head, unmet, context);
     const isAsked = asked.length > 0 && problems.every(({ field }) => unmet?.has(field));
     const isUncounted = isAsked || (head.submission === undefined && lacksSnapshots(problems, verification));
@@ -60,13 +62,10 @@ export function completePhase(
   const { position } = head;
   const accepted = {
     type: "gate_passed",
-    phase,
+    ...submitted,
     position,
-    attempt,
-    evidence,
     output,
     warnings: unlessEmpty(verdict.warnings),
-    verification: verification && [...verification],
     waived: unlessEmpty(waived),
     proofs: unlessEmpty(proofs),
   } as const;

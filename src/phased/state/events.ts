@@ -10,6 +10,7 @@ import { ownerSchema } from "../../ports/actor.js";
 import { approvalSchema } from "../../workflow/gate-definition.js";
 import { storedObjectSchema, storedValueSchema } from "../../workflow/json.js";
 import { structureSchema } from "../../workflow/structure.js";
+import { notedSchema } from "./noted.js";
 import { rangesSchema } from "./ranges.js";
 
 /** The version of the format of events and heads. */
@@ -107,21 +108,28 @@ const waivedShape = z.object({
 export interface Waived extends z.infer<typeof waivedShape> {}
 const waivedSchema: z.ZodMiniType<Waived> = waivedShape;
 
-const completeSchema = z.object({
+/** What every submission has, whether it passes its gate or not. */
+const submittedSchema = z.object({
   /** The phase's number. */
   phase,
-  /** Its position among the session's phases, from 0. */
-  position,
   /** The number of this submission among those at the phase. */
   attempt: z.int(),
   /** The evidence: inline, or the digest of a payload. */
   evidence: evidenceRefSchema,
+  /** What the host has noted on the submission: numbers and texts by their names. */
+  noted: z.optional(notedSchema),
+  /** The results of the gate's verifiers, if it has any. */
+  verification: z.optional(z.array(verificationSchema)),
+});
+
+const completeSchema = z.object({
+  ...submittedSchema.shape,
+  /** The position of the phase among those of the session, from 0. */
+  position,
   /** The schema's output, where it differs from the evidence. */
   output: z.optional(valueRefSchema),
   /** Problems that don't block. */
   warnings: z.optional(z.array(problemSchema)),
-  /** The results of the gate's verifiers, if it has any. */
-  verification: z.optional(z.array(verificationSchema)),
   /** What was not required, since a person had waived it. */
   waived: z.optional(z.array(waivedSchema)),
   /** Where the agent's claims can be seen, if the host asks for that. */
@@ -274,11 +282,8 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
   /** Evidence did not pass its gate. */
   z.object({
     type: z.literal("gate_failed"),
-    phase,
-    attempt: z.int(),
-    evidence: evidenceRefSchema,
+    ...submittedSchema.shape,
     problems: z.array(problemSchema),
-    verification: z.optional(z.array(verificationSchema)),
     /** Set if it counts as no attempt: nothing failed but checks that had nothing to compare with. */
     uncounted: isTrue,
   }),

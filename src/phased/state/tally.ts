@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import type { Recorded } from "../../log/commit.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
+import { addNoted, notedSchema } from "./noted.js";
 
 const count = z.optional(z.int().check(z.positive()));
 
@@ -22,6 +23,8 @@ const phaseTallySchema = z.object({
   waiversDenied: count,
   /** How often attempts failed at a field, and how often the gate was passed with it waived. */
   fields: z.optional(z.array(z.tuple([z.string(), z.int(), z.int()]))),
+  /** The sums of the numbers that the host has noted on submissions, by name. */
+  noted: z.optional(z.record(z.string(), z.number())),
 });
 
 /** Checks a stored tally: what statistics keep of one session, as plain JSON. */
@@ -50,6 +53,7 @@ export type SessionTally = z.infer<typeof sessionTallySchema>;
 export type PhaseTally = z.infer<typeof phaseTallySchema>;
 
 const atPhase = { phase: z.int() };
+const judged = { ...atPhase, noted: z.optional(notedSchema) };
 const named = z.object({ number: z.int(), name: z.string(), plan: z.optional(z.unknown()) });
 const waived = z.array(z.object({ fields: z.array(z.string()) }));
 
@@ -60,8 +64,8 @@ export const talliedEventsSchema = z.array(
       type: z.enum(["started", "migrated", "plan_synced"]),
       structure: z.object({ phases: z.array(named) }),
     }),
-    z.object({ type: z.literal("gate_passed"), ...atPhase, waived: z.optional(waived) }),
-    z.object({ type: z.literal("gate_failed"), ...atPhase, problems: z.array(z.object({ field: z.string() })) }),
+    z.object({ type: z.literal("gate_passed"), ...judged, waived: z.optional(waived) }),
+    z.object({ type: z.literal("gate_failed"), ...judged, problems: z.array(z.object({ field: z.string() })) }),
     z.object({ type: z.enum(["phase_entered", "gate_overridden", "phase_skipped"]), ...atPhase }),
     z.object({
       type: z.enum(["denied", "step_refused", "waiver_requested", "waiver_granted", "waiver_denied"]),
@@ -141,12 +145,14 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
       if (event.type === "gate_overridden") increase(phase, "overridden");
       if (event.type !== "gate_passed") return;
       increase(phase, "passed");
+      sumNoted(phase, event);
       for (const name of new Set((event.waived ?? []).flatMap(({ fields }) => fields))) addField(phase, name, WAIVED);
       return;
     }
     case "gate_failed": {
       const phase = phaseIn(tally, event.phase);
       increase(phase, "failed");
+      sumNoted(phase, event);
       for (const name of new Set(event.problems.map(({ field }) => fieldName(field)))) addField(phase, name, FAILED);
       return;
     }
@@ -185,6 +191,12 @@ function increase(
   name: "passed" | "failed" | "overridden" | (typeof COUNTED)[keyof typeof COUNTED],
 ) {
   phase[name] = (phase[name] ?? 0) + 1;
+}
+
+function sumNoted(phase: PhaseTally, { noted }: Extract<TalliedEvent, { type: "gate_passed" | "gate_failed" }>): void {
+  if (noted === undefined) return;
+  phase.noted ??= {};
+  addNoted(phase.noted, noted);
 }
 
 /** Limits the fields of a phase that one session's tally tells apart, and their names: agents may invent them. */

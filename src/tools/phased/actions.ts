@@ -5,6 +5,7 @@
 import * as z from "zod/mini";
 import type { ApprovalRequest } from "../../phased/approval/ledger.js";
 import type { WaiverRequest } from "../../phased/approval/requests.js";
+import type { CompleteRequest } from "../../phased/complete-phase.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Followed } from "../../phased/verify/verify.js";
 import type { Metrics } from "../../runtime/operations.js";
@@ -240,8 +241,8 @@ export type WorkflowResponse = {
   readonly [key: string]: unknown;
 };
 
-/** The options that a host adds to a call. `signal` and `onCheck` are those of `complete_phase`. */
-export interface DispatchOptions extends Followed {
+/** The options that a host adds to a call. `signal`, `onCheck` and `noted` are those of `complete_phase`. */
+export interface DispatchOptions extends Followed, Pick<CompleteRequest, "noted"> {
   /**
    * Asks a person during the call, if one is present; returns undefined if there is no answer. The engine checks the
    * answer like any other: unsigned, it counts only if the host allows that.

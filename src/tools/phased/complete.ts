@@ -33,9 +33,9 @@ import { skipNotice } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
-  const { signal, onCheck } = context;
+  const { signal, onCheck, noted } = context;
   const session = context.engine.session(sessionId);
-  const result = await session.completePhase(phase, evidence, { idempotencyKey, signal, onCheck });
+  const result = await session.completePhase(phase, evidence, { idempotencyKey, signal, onCheck, noted });
   const submitted = Object.keys(evidence);
   if (result.passed) {
     const answer = passed(result);
