@@ -1,4 +1,4 @@
-/** The answers that all content providers share: texts, listings and errors. Runs without Node. */
+/** Texts with their tokens (characters / 4), listings and errors of all content providers. Runs without Node. */
 import { PhasegateError } from "../errors.js";
 import type { Content, ContentPart, TemplatePart, WorkflowListing } from "../ports/content-provider.js";
 import { type Diagnostic, formatDiagnostic } from "../workflow/diagnostic.js";
@@ -8,18 +8,15 @@ import { shown } from "../workflow/names.js";
 import { USUAL_TEMPLATES } from "../workflow/placeholders.js";
 import type { WorkflowStructure } from "../workflow/structure.js";
 
-/** Builds a text with its revision, source and number of tokens (characters / 4). */
 export function contentOf(text: string, source: string): Content {
   return { text, revision: revisionOf(text), sources: [source], tokens: Math.ceil(text.length / 4) };
 }
 
-/** Builds the list entry of a workflow that was read. */
 export function listingOf(type: string, { definition, diagnostics }: ReadWorkflow): WorkflowListing {
   if (definition === undefined) return { status: "broken", type, diagnostics };
   return { status: "ready", type, definition, diagnostics };
 }
 
-/** Builds the error for a workflow with errors. */
 export function definitionInvalid(type: string, diagnostics: readonly Diagnostic[]) {
   const lines = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
   const more = lines.length > 1 ? `, and ${lines.length - 1} more` : "";
@@ -36,7 +33,6 @@ export function fileOf({ phases, dynamic }: WorkflowStructure, part: ContentPart
   return part.task === undefined ? phase?.file : phase?.tasks.find(({ number }) => number === part.task)?.file;
 }
 
-/** Details of a missing text. */
 interface Failure {
   /** The file that should contain it. */
   readonly file?: string;
@@ -44,7 +40,6 @@ interface Failure {
   readonly cause?: unknown;
 }
 
-/** Builds the error for a text that cannot be read. */
 export function contentUnavailable(type: string, part: ContentPart, reason: string, failure: Failure = {}) {
   if ("template" in part) return templateUnavailable(type, part, reason, failure);
   const { phase, task } = part;

@@ -160,7 +160,6 @@ export class FileTexts implements TextSource {
   }
 }
 
-/** Errors that mean that a text is missing. */
 const NO_TEXT: ReadonlySet<string> = new Set(["FILE_NOT_FOUND", "PATH_REFUSED", "TOO_LARGE", "INVALID_INPUT"]);
 
 function tooMany(folder: string): PhasegateError<"TOO_LARGE"> {

@@ -20,7 +20,7 @@ import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { METADATA_FILE, TimedReads } from "../workflow/files/workflow-files.js";
 import { checkOptions, texts } from "../workflow/host-options.js";
-import { isWorkflowType, parseRelativePath, secretIn } from "../workflow/names.js";
+import { isPlainPath, isWorkflowType, secretIn } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
 import { WorkflowFolder } from "./workflow-folder.js";
@@ -181,7 +181,6 @@ export class FileContent implements ContentProvider {
   }
 }
 
-/** A workflow in a root. */
 interface FoundFolder {
   readonly folder: WorkflowFolder;
   readonly read: ReadWorkflow;
@@ -190,10 +189,8 @@ interface FoundFolder {
 /** A way to read a folder: completely, or only for the names of its texts. */
 type Reading = (folder: WorkflowFolder) => Promise<ReadWorkflow | undefined>;
 
-/** Reads all files of a folder. */
 const readWhole: Reading = (folder) => folder.read();
 
-/** A root, and the names of its folders. */
 interface Place {
   readonly sandbox: Sandbox;
   readonly names: ReadonlySet<string>;
@@ -210,10 +207,7 @@ function withWarning(read: ReadWorkflow): ReadWorkflow {
   return { ...read, diagnostics: [...read.diagnostics, warning] };
 }
 
-/**
- * Lists the names of the folders in a root, or only the `wanted` one. Names are compared exactly, also on file systems
- * that ignore case. A link that leads out or nowhere is included, so that it appears as a broken workflow.
- */
+/** Lists the folders in a root, or the `wanted` one, by its exact name. A link that leads out is a broken workflow. */
 export async function workflowNames(sandbox: Sandbox, wanted?: string): Promise<string[]> {
   const entries = (await sandbox.list(".")).filter(
     ({ path }) => !path.startsWith(".") && (wanted === undefined || path === wanted),
@@ -224,15 +218,9 @@ export async function workflowNames(sandbox: Sandbox, wanted?: string): Promise<
   return (await Promise.all(names)).flat();
 }
 
-/**
- * Returns true for a link that leads out or nowhere; false for other refused names, such as FIFOs and invalid names.
- */
+/** Returns true for a link that leads out or nowhere; false for what else is refused, such as FIFOs. */
 async function leadsOut(sandbox: Sandbox, path: string): Promise<boolean> {
-  try {
-    parseRelativePath(path);
-  } catch {
-    return false;
-  }
+  if (!isPlainPath(path)) return false;
   try {
     await sandbox.check(path);
     return false;

@@ -33,7 +33,6 @@ export interface MemoryContentOptions {
   readonly sources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** A workflow in code, as `defineWorkflow` returns it. */
 type WorkflowInCode = NonNullable<MemoryContentOptions["workflows"]>[number];
 
 const isWorkflow = (value: unknown) =>
@@ -257,7 +256,6 @@ export class MemoryPlans implements PlanSource {
   }
 }
 
-/** The name of a plan in a folder. */
 const PLAN_FILE = "tasks.md";
 
 /** Returns the possible paths of a plan: the file itself, or `tasks.md` in the folder. Throws `PATH_REFUSED`. */
@@ -266,7 +264,6 @@ export function planPlaces(path: string): { readonly file: string; readonly inFo
   return { file, inFolder: file === "." ? PLAN_FILE : `${file}/${PLAN_FILE}` };
 }
 
-/** Builds the error for a file that cannot be a plan. */
 export function notAPlan(file: string, reason: string, remedy: string): PhasegateError<"PLAN_PARSE"> {
   return new PhasegateError("PLAN_PARSE", `could not parse ${shown(file)}: ${reason}`, { remedy, details: { file } });
 }

@@ -1,6 +1,6 @@
 /**
- * One workflow's folder: reads its files, again only after a change, and decides which files belong to the workflow. A
- * file that may be a gate but cannot be read is always reported: a gate must never disappear silently.
+ * Reads one workflow's folder, again only after a change. A file that may be a gate but cannot be read is always
+ * reported: a gate must never disappear silently.
  */
 import { isPhasegateError } from "../errors.js";
 import type { Content, SourceText, WorkflowDocument } from "../ports/content-provider.js";
@@ -22,13 +22,9 @@ interface Kept<T> {
 
 /** Attempts to read a folder that changes while it is read. */
 const TURNS = 3;
-/**
- * A second change within so many milliseconds may leave a file's signature the same (2 seconds at worst). What was
- * changed just before it was read is not cached.
- */
+/** Within so many milliseconds, a second change may leave a signature the same: what is that young is not cached. */
 const STABLE_MS = 2_000;
 
-/** One workflow's folder. */
 export class WorkflowFolder {
   private workflow: Kept<ReadWorkflow> | undefined;
   /** The last version without errors, and the state of its metadata.json. */
@@ -46,10 +42,7 @@ export class WorkflowFolder {
     this.now = now;
   }
 
-  /**
-   * Returns the workflow for the names of its texts. The folder is only read if metadata.json has changed. If the
-   * newest version has errors, the last one without is returned, so that running sessions continue.
-   */
+  /** Reads again only if metadata.json has changed. Running sessions go on with the last version without errors. */
   async forTexts(): Promise<ReadWorkflow | undefined> {
     const metadata = await this.metadataKey();
     if (metadata !== undefined && this.sound?.key === metadata) return this.sound.value;
@@ -81,10 +74,7 @@ export class WorkflowFolder {
     return value;
   }
 
-  /**
-   * Lists all files of the folder, except hidden ones. Links are followed inside the folder only. A file with several
-   * paths, by links of any kind, has them as aliases.
-   */
+  /** Lists the files that are not hidden. A file with several paths, by links of any kind, has them as aliases. */
   async documents(): Promise<readonly WorkflowDocument[]> {
     const inside = await this.sandbox.within(this.type, { refuse: (path) => secretIn(path) ?? hiddenIn(path) });
     // Paths that lead out of the folder are not read, but their files may have paths inside, too.
@@ -163,10 +153,7 @@ interface FolderState {
 /** The limit of one workflow, in bytes: all its files are in memory while it is read. */
 const FOLDER_MAX = 32 * FILE_MAX;
 
-/**
- * Determines the state of a workflow's folder. Returns undefined if it does not exist or is not a workflow. A folder
- * with phases but without metadata.json counts as a workflow, so that it is listed as broken.
- */
+/** Returns undefined if there is no workflow. A folder with phases but without metadata.json is a broken one. */
 export async function readState(sandbox: Sandbox, type: string): Promise<FolderState | undefined> {
   const tree = await sandbox.walk(type).catch((error: unknown) => {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
@@ -237,10 +224,7 @@ export async function readFolder(sandbox: Sandbox, type: string, { entries, tooL
   return { files, unreadable };
 }
 
-/**
- * Returns the entries that belong to a workflow: metadata.json, Markdown files, gate files, and, where there is no
- * gate, files and folders that were probably meant as one.
- */
+/** Returns metadata.json, Markdown and gate files, and where there is no gate, what was probably meant as one. */
 async function relevantEntries(
   sandbox: Sandbox,
   type: string,
@@ -296,7 +280,6 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Converts an error of the sandbox to a diagnostic for a file. Rethrows other errors. */
 function unreadableFile(path: string, error: unknown): Diagnostic {
   if (!isPhasegateError(error)) throw error;
   const { code, message, remedy } = error;
@@ -307,7 +290,6 @@ function unreadableFile(path: string, error: unknown): Diagnostic {
   return problem(path, "FILE_UNREADABLE", message, hint);
 }
 
-/** Converts an error of the sandbox to a diagnostic for a whole folder. Rethrows other errors. */
 function unreadableFolder(error: unknown): Diagnostic {
   if (!isPhasegateError(error)) throw error;
   const inPlace = "Put the folder itself there instead of the link, or add the folder that contains it to the roots.";

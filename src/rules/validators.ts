@@ -120,6 +120,11 @@ export function comparisonValidator(name: string, type: FieldType): { readonly c
   return { cel: `type(value) in [int, double] ? ${of("value")} : ${lists}` };
 }
 
+/** Returns the rule of a built-in validator or of a comparison, as above. */
+export function builtInValidator(name: string, type: FieldType): { readonly cel: string | undefined } | undefined {
+  return namedValidator(name, type) ?? comparisonValidator(name, type);
+}
+
 /** Checks whether a name has a number such as `1_000`, which could be a thousand as well as one. */
 export function hasUnclearNumber(name: string): boolean {
   return /_-?[1-9]\d{0,2}_\d{3}(?:_|$)/.test(name) && namesComparison(name);

@@ -1,6 +1,7 @@
 /**
- * Changes files and folders below a real root synchronously, as a step under a claim must. Nothing goes through a link: on Linux
- * the folder is held open meanwhile, so that swapping a name for a link has no effect.
+ * Changes files and folders below a real root synchronously, as a step under a claim must. Nothing goes through a link:
+ * on Linux the folder is held open meanwhile, so that swapping a name for a link has no effect. All throw
+ * `PATH_REFUSED`, and the errors of the file system.
  */
 import {
   chmodSync,
@@ -48,10 +49,7 @@ export function bytesBelow(root: string, path: string): Buffer | undefined {
   });
 }
 
-/**
- * Writes a file, or deletes it if there is no text: completely or not at all. A file keeps its mode; `mode` is for a new one.
- * Returns the mode of the file that was there. Throws `PATH_REFUSED`, and the errors of the file system.
- */
+/** Writes a file, or deletes it without a text. Returns the mode that it had; `mode` is for a new one. */
 export function writeBelow(
   root: string,
   path: string,
@@ -83,17 +81,13 @@ export function writeBelow(
   return inFolder(root, posix.dirname(path), step, on);
 }
 
-/** Makes a folder. Throws `PATH_REFUSED`, and the errors of the file system. */
 export function makeFolderBelow(root: string, path: string, mode?: number): void {
   inFolder(root, posix.dirname(path), (place) => {
     mkdirSync(join(place, posix.basename(path)), mode === undefined ? {} : { mode });
   });
 }
 
-/**
- * Removes an empty folder, and returns its mode. Undefined for a folder that stays: it has something in it, or somebody has put
- * something else in its place. Throws `PATH_REFUSED`, and the errors of the file system.
- */
+/** Removes an empty folder, and returns its mode; undefined for what is no folder, or not empty, by now. */
 export function removeFolderBelow(root: string, path: string): number | undefined {
   if (statOf(join(root, path))?.isDirectory() !== true) return undefined;
   return inFolder(root, posix.dirname(path), (place) => {

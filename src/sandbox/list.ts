@@ -25,7 +25,6 @@ export interface SandboxTree {
   readonly truncated: boolean;
 }
 
-/** Limits of a walk. */
 interface WalkLimits {
   /** Files and folders in total. */
   readonly maxEntries: number;
@@ -38,7 +37,6 @@ interface Step {
   readonly above: readonly string[];
 }
 
-/** Lists one folder. */
 export async function listFolder(
   root: string,
   folder: string,
@@ -53,10 +51,7 @@ export async function listFolder(
   return { real, entries: entries.filter((entry) => entry !== undefined).sort(byPath) };
 }
 
-/**
- * Lists all files below a folder, level by level. A link to one of its own ancestors is not followed, since it would
- * be an endless loop.
- */
+/** Lists all files below a folder. A link to an ancestor is not followed: it would be an endless loop. */
 export async function walkFolder(
   root: string,
   folder: string,
@@ -111,7 +106,6 @@ export async function entryOf(
   }
 }
 
-/** Compares two entries by path. */
 export function byPath(a: SandboxEntry, b: SandboxEntry): number {
   return a.path < b.path ? -1 : 1;
 }

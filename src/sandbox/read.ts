@@ -1,7 +1,4 @@
-/**
- * Opens files below a real root for reading and computes their signatures. A file is checked before it is opened and
- * again once it is open, since somebody may swap a file or a parent folder in between.
- */
+/** Reads files. Each is checked before it is opened and once it is open: somebody may swap it, or a parent folder. */
 import { type BigIntStats, constants, fstatSync, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { errnoOf } from "../errors.js";
@@ -22,23 +19,16 @@ export interface FileSignature {
   readonly key: string;
   /** In bytes. */
   readonly size: number;
-  /**
-   * Time of the last change, in milliseconds since 1970. If it is very recent, a second change may not change the
-   * key.
-   */
+  /** Milliseconds since 1970. A second change right after it may leave the key the same. */
   readonly changedAt: number;
 }
 
-/** A range of bytes of a file. */
 interface Part {
   readonly offset: number;
   readonly length: number;
 }
 
-/**
- * Attempts to open a file that changes between check and open. An editor that saves by renaming looks like an
- * attacker who swaps the file, so one change is not refused.
- */
+/** Attempts to open a changing file: an editor that saves by renaming looks like an attacker who swaps it. */
 const OPEN_ATTEMPTS = 5;
 
 /** The folder in which Linux shows the real path of each open file. */
@@ -56,10 +46,7 @@ export async function openChecked(root: string, path: string, resolve: Resolve =
   throw pathRefused(path, "it changed while it was being opened", REMEDIES.again);
 }
 
-/**
- * Checks that a path is a regular file, before it is opened: opening a device can have effects. Returns its stats, or
- * undefined if it is gone.
- */
+/** Returns a regular file's stats; undefined if it is gone. Checks it first, since to open a device has effects. */
 export async function checkRegular(real: string, path: string): Promise<BigIntStats | undefined> {
   // Synchronous: the name was just resolved, so its inode is cached, and a thread pool round trip costs more.
   const stats = await unlessGone(() => lstatSync(real, { bigint: true }));
@@ -111,10 +98,7 @@ export async function isOpenInside(
   return again !== undefined && isSameFile(again, stats) && (await unlessGone(() => realpath(real))) === real;
 }
 
-/**
- * Checks that the kernel reports the checked path for the handle although the inode differs. Then an editor or
- * another process replaced the file by renaming.
- */
+/** The handle may have the checked path and another inode: a process has replaced the file by a rename. */
 async function isAt(real: string, handle: FileHandle, handles: string): Promise<boolean> {
   const opened = await unlessGone(() => readlinkSync(`${handles}/${handle.fd}`));
   return opened === real || opened === `${real} (deleted)`;
@@ -130,7 +114,6 @@ export async function unlessGone<T>(step: () => T | Promise<T>): Promise<T | und
   }
 }
 
-/** Runs a step with an open file below a real root. */
 async function withFile<T>(
   root: string,
   path: string,
@@ -182,10 +165,7 @@ export async function fill(handle: FileHandle, bytes: Uint8Array, offset: number
   return filled;
 }
 
-/**
- * Reads an open file to its end. `size` is the expected size; a file that has grown, or reports none, is still read
- * only up to `limit`. Throws `TOO_LARGE`.
- */
+/** Reads an open file to its end, also one that has grown or reports no size, up to `limit`. Throws `TOO_LARGE`. */
 export async function readBounded(handle: FileHandle, path: string, size: number, limit: number): Promise<Uint8Array> {
   if (size > limit) throw tooLarge(path, size, limit);
   // One byte more than expected, so that the end is seen without a second buffer.
@@ -225,16 +205,12 @@ export function signatureOf(stats: BigIntStats): FileSignature {
   };
 }
 
-/**
- * Returns the identity of a file, which is independent of its name; undefined if the file system has no inode
- * numbers.
- */
+/** Returns a file's identity under any name; undefined if the file system has no inode numbers. */
 export function identityOf({ key }: FileSignature): string | undefined {
   const [dev, ino] = key.split(":");
   return ino === undefined || ino === "0" ? undefined : `${dev}:${ino}`;
 }
 
-/** Returns true if both stats are of the same file. */
 export function isSameFile(a: BigIntStats, b: BigIntStats): boolean {
   return a.dev === b.dev && a.ino === b.ino;
 }

@@ -1,7 +1,7 @@
 /**
- * What the sandbox says. Its errors name a path as it was given, relative to the root, and never the root's location. From
- * other texts that agents read, absolute paths are removed. Programs write the same path in many ways: as a URI, escaped for
- * JSON or a shell, with another Unicode normal form, with backslashes. All of them are removed.
+ * The errors of the sandbox, which name a path as it was given, relative to the root, and never the root's location.
+ * From other texts that agents read, absolute paths are removed. Programs write the same path in many ways: as a URI,
+ * escaped for JSON or a shell, with another Unicode normal form, with backslashes. All of them are removed.
  */
 import { resolve } from "node:path";
 import { errnoOf, PhasegateError } from "../errors.js";
@@ -16,7 +16,6 @@ export const REMEDIES = {
   keptBack: "Use another name: this one is neither read nor written here.",
 } as const;
 
-/** Builds the error for a path that must not be followed. */
 export function pathRefused(
   path: string,
   reason: string,
@@ -28,7 +27,6 @@ export function pathRefused(
   });
 }
 
-/** Builds the error for a file or folder that does not exist. */
 export function notFound(path: string): PhasegateError<"FILE_NOT_FOUND"> {
   return new PhasegateError("FILE_NOT_FOUND", `there is no ${shown(path)}`, {
     remedy: "Check the name. The path must be relative to the root.",
@@ -44,7 +42,6 @@ export function noRoot(): PhasegateError<"FILE_NOT_FOUND"> {
   });
 }
 
-/** Builds the error for a file over its limit in bytes. */
 export function tooLarge(path: string, bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {
   return new PhasegateError("TOO_LARGE", `${shown(path)} is larger than ${limit} bytes`, {
     remedy: `Make the file smaller, or split it: the limit is ${limit} bytes.`,
@@ -52,7 +49,6 @@ export function tooLarge(path: string, bytes: number, limit: number): PhasegateE
   });
 }
 
-/** Builds the error for a file that is not UTF-8. */
 export function notText(path: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${shown(path)} is not UTF-8 text`, {
     remedy: "Save the file as UTF-8.",
@@ -60,7 +56,6 @@ export function notText(path: string): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** Builds the error for a failed read, such as missing rights, too many open files or a broken disk. */
 export function unreadable(path: string, error: unknown): PhasegateError<"STORAGE_FAILED"> {
   const cause = errnoOf(error) ?? "unknown";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be read (${cause})`, {
@@ -69,7 +64,6 @@ export function unreadable(path: string, error: unknown): PhasegateError<"STORAG
   });
 }
 
-/** Builds the error for a failed write. */
 export function unwritable(path: string, error: unknown): PhasegateError<"STORAGE_FAILED"> {
   const cause = errnoOf(error) ?? "unknown";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced (${cause})`, {
@@ -78,9 +72,7 @@ export function unwritable(path: string, error: unknown): PhasegateError<"STORAG
   });
 }
 
-/**
- * Builds the error for a file with hard links: replacing it under one name would leave the old text under the others.
- */
+/** To replace a file under one of its names (hard links) would leave the old text under the others. */
 export function severalNames(path: string): PhasegateError<"STORAGE_FAILED"> {
   const cause = "it has several names (hard links)";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced: ${cause}`, {
@@ -98,7 +90,6 @@ export function claimBlocked(name: string, reason: string): PhasegateError<"STOR
   });
 }
 
-/** Returns true if a file system error means that the path does not exist. */
 export function isMissing(error: unknown): boolean {
   const code = errnoOf(error);
   return code === "ENOENT" || code === "ENOTDIR";
@@ -121,10 +112,7 @@ const ENTITIES: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">":
 /** On macOS these folders are links into /private, and programs name them with and without it. */
 const PRIVATE = /^\/private(?=\/(?:tmp|var|etc)(?:\/|$))/;
 
-/**
- * Returns a function that removes folders from a text, however they are written: a path inside one becomes relative
- * to it, and the folder itself becomes `.`. The folders are absolute, or relative to the working folder.
- */
+/** Returns a function that makes paths in folders relative to them in a text; a folder itself becomes `.`. */
 export function withoutFolders(folders: readonly string[]): (text: string) => string {
   const given = folders.filter((folder) => folder !== "");
   const absolute = given.map((folder) => (DRIVE.test(folder) ? folder : resolve(folder)));
@@ -193,7 +181,6 @@ function literal(char: string): string {
   return `\\u{${codeOf(char).toString(16)}}`;
 }
 
-/** Returns the number of a code point. */
 function codeOf(char: string): number {
   // The parts of a string are never empty, which the type doesn't say: NaN would match nothing.
   return Number(char.codePointAt(0));

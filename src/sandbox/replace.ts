@@ -48,9 +48,7 @@ const PAUSE_MAX = 20;
 /** Temp files older than this, in milliseconds, are removed. A writer that is still alive starts again. */
 const LEFT_BEHIND = 60_000;
 
-/**
- * Characters of the file's name in the names of its temp files: a name has at most 255 bytes, a character up to four.
- */
+/** Characters of the file's name in those of its temp files: a name has at most 255 bytes, a character up to four. */
 const NAME_MAX = 40;
 const ENDING = ".phasegate.tmp";
 
@@ -119,10 +117,7 @@ async function makeLike(handle: FileHandle, { uid, gid, mode }: BigIntStats): Pr
   await handle.chmod(Number(mode) & 0o7777);
 }
 
-/**
- * Renames a file over another one if that one still has these bytes. Synchronous, so that no other task runs in
- * between.
- */
+/** Renames a file over one that still has these bytes: synchronously, so that no other task runs in between. */
 export function renameIfSame(from: string, to: string, bytes: Uint8Array): boolean {
   if (!isUnchanged(to, bytes)) return false;
   try {
@@ -134,7 +129,6 @@ export function renameIfSame(from: string, to: string, bytes: Uint8Array): boole
   }
 }
 
-/** Returns true if the path is a regular file with these bytes. */
 function isUnchanged(file: string, bytes: Uint8Array): boolean {
   try {
     const handle = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -228,10 +222,7 @@ function keyOf({ ino, mtimeNs }: BigIntStats): string {
   return `${ino.toString(16)}${mtimeNs.toString(16)}`;
 }
 
-/**
- * Removes a stale claim if it is still the one with this key. A process that dies in here leaves a temp file behind,
- * which the sweep removes once it is old enough.
- */
+/** Removes a stale claim. A process that dies in here leaves a temp file behind, which the sweep removes later. */
 async function removeStale(file: string, name: string, key: string): Promise<void> {
   const permit = temporaryName(file, key);
   if (makeClaim(permit) === undefined) {

@@ -1,7 +1,4 @@
-/**
- * Resolves a relative path to a real path inside a root. Links are followed if they end inside; everything else throws
- * `PATH_REFUSED`.
- */
+/** Resolves a path inside a root. Links are followed if they end inside; all else throws `PATH_REFUSED`. */
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
 import { isMissing, notFound, pathRefused, REMEDIES } from "./refusals.js";
@@ -16,26 +13,16 @@ interface Resolved {
 /** Returns why a path inside the root is refused, or undefined. The path is relative to the root, with `/`. */
 export type Refuse = (path: string) => string | undefined;
 
-/** A function that resolves paths. */
 export interface Resolve {
   (root: string, path: string): Promise<Resolved>;
-  /**
-   * Returns why a path is refused whose real path is already known, or undefined. Missing if there are no further
-   * restrictions.
-   */
+  /** Returns why a path is refused whose real path is known already. Missing if nothing further is refused. */
   readonly refusal?: (root: string, path: string, real: string) => string | undefined;
 }
 
-/**
- * One reason for every link that cannot be followed, whether its target exists or not: two reasons would tell a
- * caller what exists outside the root.
- */
+/** The same for every link that can't be followed: two reasons would tell what exists outside the root. */
 const LEADS_OUT = "it does not lead to a place inside its root";
 
-/**
- * Resolves a relative path (its form is already checked) below a real root. Throws `PATH_REFUSED` if it ends outside
- * the root, at a dangling link or in a loop, and `FILE_NOT_FOUND` if the root is gone.
- */
+/** Throws `PATH_REFUSED` for an end outside, a dangling link or a loop, and `FILE_NOT_FOUND` if the root is gone. */
 export async function resolveInside(root: string, path: string): Promise<Resolved> {
   const full = join(root, path);
   let candidate = full;
@@ -50,10 +37,7 @@ export async function resolveInside(root: string, path: string): Promise<Resolve
   }
 }
 
-/**
- * Resolves paths as {@link resolveInside} does, and refuses those for which `refuse` gives a reason: called with the
- * path as given and with the resolved path.
- */
+/** Resolves paths as {@link resolveInside} does, and asks `refuse` about each, as it is given and as it is resolved. */
 export function resolveUnless(refuse: Refuse): Resolve {
   const refuseReal = (root: string, real: string) => refuse(relative(root, real).replaceAll(sep, "/") || ".");
   const resolve = async (root: string, path: string) => {
@@ -87,7 +71,6 @@ export function isInside(root: string, real: string): boolean {
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** Returns the real path, or undefined if the name does not exist. */
 async function realPathOf(candidate: string, path: string): Promise<string | undefined> {
   try {
     return await realpath(candidate);

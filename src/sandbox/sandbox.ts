@@ -37,10 +37,7 @@ import { makeFolder, makeFolders, type Saved, saveFile } from "./save.js";
 const MAX_ENTRIES = 10_000;
 const MAX_DEPTH = 16;
 
-/**
- * Reads and writes files below a root. Paths are relative to the root. Links may point anywhere inside the root; a
- * path that leads out of it throws `PATH_REFUSED`. No message names the root's location.
- */
+/** Reads and writes files below a root. A path that leads out of it throws `PATH_REFUSED`. */
 export interface Sandbox {
   /**
    * Reads a file's text. A byte order mark stays in the text. Throws `FILE_NOT_FOUND`, `PATH_REFUSED`, `TOO_LARGE`
@@ -55,10 +52,7 @@ export interface Sandbox {
     path: string,
     options: { readonly maxBytes: number },
   ): Promise<{ readonly bytes: Uint8Array; readonly signature: FileSignature }>;
-  /**
-   * Reads at most `length` bytes from `offset` on; empty beyond the end. The file may have any size. Throws as `read`
-   * does, except `TOO_LARGE`.
-   */
+  /** Reads at most `length` bytes of any file from `offset` on. Throws as `read` does, except `TOO_LARGE`. */
   readPart(
     path: string,
     part: { readonly offset: number; readonly length: number },
@@ -79,10 +73,7 @@ export interface Sandbox {
    * Throws `PATH_REFUSED`, `TOO_LARGE` and `STORAGE_FAILED`.
    */
   save(path: string, saving: { readonly text: string; readonly maxBytes: number }): Promise<Saved>;
-  /**
-   * Makes a folder and its missing parents for their owner only. Returns false if it exists already. Throws as `save`
-   * does.
-   */
+  /** Makes a folder and its parents for their owner only. Returns false if it exists. Throws as `save` does. */
   makeFolder(path: string): Promise<boolean>;
   /** Lists a folder, sorted by path; `.` is the root. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
   list(folder: string): Promise<readonly SandboxEntry[]>;
@@ -90,31 +81,22 @@ export interface Sandbox {
   walk(folder: string, options?: { readonly maxEntries?: number; readonly maxDepth?: number }): Promise<SandboxTree>;
   /** Reads a file's signature without its content; undefined if there is no such file. Throws `PATH_REFUSED`. */
   signature(path: string): Promise<FileSignature | undefined>;
-  /**
-   * Returns true if the last name of the path is a link, wherever it points; false if the name does not exist. Throws
-   * `PATH_REFUSED` if a parent folder leads out of the root.
-   */
+  /** Returns true if the last name is a link, wherever it points. Throws `PATH_REFUSED` if its folder leads out. */
   isLink(path: string): Promise<boolean>;
   /** Returns true while the root's path still leads to the folder that was opened. A link may have changed since. */
   isCurrent(): Promise<boolean>;
-  /**
-   * Opens a folder as a root of its own: what leads out of it is refused. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`.
-   */
+  /** Opens a folder as a root of its own. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
   within(folder: string, options?: SandboxOptions): Promise<Sandbox>;
   /** Resolves if the path, or its nearest existing parent, is inside the root. Throws `PATH_REFUSED` otherwise. */
   check(path: string): Promise<void>;
 }
 
-/** Further restrictions inside the root. */
 interface SandboxOptions {
   /** Returns why a path is refused. Called with each path as given and with its resolved path. */
   readonly refuse?: Refuse;
 }
 
-/**
- * Opens a folder as a root. If the folder is a link, the root is where it leads now. Throws `FILE_NOT_FOUND` if it
- * does not exist and `PATH_REFUSED` if it is not a folder.
- */
+/** Opens a folder, or where a link leads now. Throws `FILE_NOT_FOUND`, and `PATH_REFUSED` if it is no folder. */
 export async function openSandbox(folder: string, { refuse }: SandboxOptions = {}): Promise<Sandbox> {
   const root = await guarded(".", () => realRootOf(folder));
   const resolve = refuse === undefined ? resolveInside : resolveUnless(refuse);
@@ -136,7 +118,7 @@ export async function openSandbox(folder: string, { refuse }: SandboxOptions = {
     within: (path, options) =>
       on(path, async (checked) => {
         const { real, exists } = await resolve(root, checked);
-        // What does not exist is resolved as the folder above it.
+        // A missing folder is resolved as the one above it.
         if (!exists) throw notFound(checked);
         return openSandbox(real, options);
       }),
@@ -191,8 +173,8 @@ export async function createProjectRoot(folder: string): Promise<ProjectRoot> {
 }
 
 /**
- * Returns the real path of a folder below a real root, as the working folder of a child process. This is the only
- * function that gives an absolute path out of the sandbox. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`.
+ * Returns a folder's real path, as the working folder of a child process: the only absolute path that leaves the
+ * sandbox. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`.
  */
 export async function workingFolder(root: string, path: string): Promise<string> {
   const checked = parseRelativePath(path);

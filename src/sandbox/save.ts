@@ -20,7 +20,6 @@ interface Saving {
   readonly maxBytes: number;
 }
 
-/** The result of a save. */
 export interface Saved {
   readonly bytes: number;
   /** SHA-256 of the bytes, in hexadecimal. */
@@ -32,7 +31,6 @@ export interface Saved {
 /** Attempts to rename over a file that another save replaces at the same time: both saves must succeed. */
 const RENAME_ATTEMPTS = 5;
 
-/** Saves a file below a real root and makes missing parent folders. */
 export async function saveFile(
   root: string,
   path: string,
@@ -75,10 +73,7 @@ export function replaceable(target: string, path: string): BigIntStats | undefin
   return stats;
 }
 
-/**
- * Renames a temp file over the file that was checked, or over one that another save put there meanwhile. Check and
- * rename are adjacent and synchronous, so that no other task runs in between.
- */
+/** Renames a temp file over the checked one, or over what another save put there. Check and rename are synchronous. */
 export function renameChecked(
   temporary: string,
   target: string,

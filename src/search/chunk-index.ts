@@ -1,7 +1,4 @@
-/**
- * The index of chunks: files are added and removed as a whole, and chunks are found by filters, words and vectors. Also
- * computes and stores the vectors.
- */
+/** The index of chunks, by filters, words and vectors; and the computation of vectors. */
 import { PhasegateError } from "../errors.js";
 import type { PlacedChunk, SearchQuery } from "../ports/retriever.js";
 import type { ChunkRecord, FileRecord, KeptIndex } from "./index-file.js";
@@ -24,7 +21,6 @@ const LIMIT = 5;
 /** From this number of chunks on, their order is irrelevant: the caller wants all of them. */
 const ORDER_MATTERS = 1_000;
 
-/** Chunks by words, vectors and filters. */
 export class ChunkIndex {
   private readonly words: TextIndex;
   private readonly vectors = new Map<string, Float32Array>();
@@ -41,17 +37,14 @@ export class ChunkIndex {
     }
   }
 
-  /** The records of all files by key. */
   get files(): ReadonlyMap<string, FileRecord> {
     return this.records;
   }
 
-  /** The number of chunks. */
   get size(): number {
     return [...this.records.values()].reduce((sum, { chunks }) => sum + chunks.length, 0);
   }
 
-  /** Adds a file, or replaces it. */
   put({ key, record, texts, inner, vectors }: PreparedFile): void {
     this.drop(key);
     const about = `${record.path.replace(/\.md$/, "")}\n${record.place.about ?? ""}`;
@@ -69,7 +62,6 @@ export class ChunkIndex {
     if (record !== undefined) this.records.set(key, { ...record, signature });
   }
 
-  /** Removes a file. */
   drop(key: string): void {
     for (const index of this.records.get(key)?.chunks.keys() ?? []) {
       this.words.remove(idOf(key, index));
@@ -78,30 +70,22 @@ export class ChunkIndex {
     this.records.delete(key);
   }
 
-  /** Returns the text and the vector of a chunk. */
   partOf(key: string, index: number): { readonly text: string; readonly vector: Float32Array | undefined } {
     return { text: this.words.text(idOf(key, index)), vector: this.vectors.get(idOf(key, index)) };
   }
 
-  /**
-   * Returns the chunks that match the filters, best first. Chunks without any similarity to the query come last with a
-   * score of 0, by file and line.
-   */
+  /** Returns the chunks that match the filters, best first; those without any similarity last, with a score of 0. */
   async search(query: SearchQuery, vector: Float32Array | undefined): Promise<readonly PlacedChunk[]> {
     const limit = Math.max(0, query.limit ?? LIMIT);
     const ranked = await (vector === undefined ? this.rankedByWords(query, limit) : this.rankedByBoth(query, vector));
     return ranked.slice(0, limit).flatMap(([id, score]) => this.chunk(id, score));
   }
 
-  /**
-   * Returns true if a query with a very high limit gets all chunks that match its filters. Then the order is
-   * irrelevant, and the answer does not need the model, which may be unreachable.
-   */
+  /** Returns true if all matching chunks are in the answer: their order doesn't matter, and the model is not needed. */
   givesAll({ limit = LIMIT, ...filters }: SearchQuery): boolean {
     return limit >= ORDER_MATTERS && this.ids(filters).length <= limit;
   }
 
-  /** Returns the index as data. */
   save(): KeptIndex {
     return {
       files: [...this.records].map(([key, record]) => [key, this.whole(key, record)]),
@@ -183,7 +167,6 @@ function encodeVectors(vectors: readonly Float32Array[]): string {
   ).toString("base64");
 }
 
-/** Decodes `count` vectors from {@link encodeVectors}. */
 function decodeVectors(text: string, count: number): readonly Float32Array[] {
   const bytes = Uint8Array.from(Buffer.from(text, "base64"));
   const all = new Float32Array(bytes.buffer, 0, Math.floor(bytes.byteLength / Float32Array.BYTES_PER_ELEMENT));
@@ -197,10 +180,7 @@ export type Embed = (texts: readonly string[]) => Promise<readonly (readonly num
 /** The most texts in one call of `embed`. */
 const BATCH = 64;
 
-/**
- * Computes the unit vectors of texts. `size` is the required number of dimensions, if there are vectors already. Throws
- * `INTERNAL` if the function fails or returns anything else.
- */
+/** Returns unit vectors of `size` dimensions, if given. Throws `INTERNAL` if `embed` fails or returns anything else. */
 export async function embedTexts(
   embed: Embed,
   texts: readonly string[],

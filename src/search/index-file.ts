@@ -6,12 +6,10 @@ import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 
-/** The name of the file in its folder. */
 export const INDEX_FILE = "search-index.json";
 /** The largest file, in bytes. */
 const INDEX_MAX = 1024 * 1024 * 1024;
 
-/** The first line of the file. */
 const headerSchema = z.object({ format: z.number(), settings: z.string(), digest: z.string() });
 
 /** A saved index, or the reason why it cannot be used; neither if there is none. */
@@ -20,10 +18,7 @@ export interface FoundIndex {
   readonly reason?: string;
 }
 
-/**
- * Reads the saved index of a folder. An index with another format, with other settings or with a changed byte is not
- * used. Throws as a sandbox does, except for a missing file.
- */
+/** An index of another format, with other settings or a changed byte is not used. Throws as a sandbox does. */
 export async function readIndexFile(folder: string, settings: string): Promise<FoundIndex> {
   const bytes = await bytesIn(folder);
   if (bytes === undefined) return {};
@@ -57,7 +52,6 @@ async function bytesIn(folder: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Parses JSON; undefined if it is not valid. */
 function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
@@ -70,10 +64,7 @@ function digestOf(body: string | Uint8Array): string {
   return createHash("sha256").update(body).digest("base64url");
 }
 
-/**
- * The format of a saved index. An index with another format is built again. Change it with everything that is stored:
- * chunks, words, fields, the version of Orama.
- */
+/** Change it with everything that is stored: chunks, words, fields, the version of Orama. */
 const INDEX_FORMAT = 1;
 
 const placeSchema = z.object({
@@ -109,7 +100,6 @@ const keptIndexSchema = z.object({
   orama: z.custom<RawData>((value) => typeof value === "object" && value !== null, "expected what Orama has saved"),
 });
 
-/** A chunk without its text. */
 export type ChunkRecord = z.infer<typeof chunkSchema>;
 /** A file whose chunks are in the index, as the text of one phase or task. */
 export type FileRecord = z.infer<typeof fileSchema>;

@@ -37,7 +37,6 @@ export interface RagContentOptions {
   readonly retriever: RefreshableRetriever;
 }
 
-/** The most chunks of a text. */
 const PIECES_MAX = 10_000;
 
 /**
@@ -206,7 +205,6 @@ function contentPlace({ type, dynamic, phases }: WorkflowStructure, part: Conten
   };
 }
 
-/** The search for the chunks of a text. */
 interface ContentPlace {
   readonly query: SearchQuery;
   /** Returns true if a chunk is part of the text. */

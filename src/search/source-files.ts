@@ -1,7 +1,4 @@
-/**
- * Finds the Markdown files below the roots, and which phase and task of which workflow each one is a text of: by the
- * definition, by the usual names of files, and by front matter.
- */
+/** Finds Markdown files, and of which phases and tasks each is a text: by definition, usual names, front matter. */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { SandboxEntry } from "../sandbox/list.js";
 import type { FileSignature } from "../sandbox/read.js";
@@ -14,7 +11,6 @@ import { createReport } from "../workflow/report.js";
 import type { WorkflowStructure } from "../workflow/structure.js";
 import { readYaml } from "../workflow/yaml.js";
 
-/** A Markdown file that can be searched. Its text is not read yet. */
 export interface SourceFile {
   /** Relative to its root, with `/`. */
   readonly path: string;
@@ -39,10 +35,7 @@ const FILES_MAX = 50_000;
 /** A second change within so many milliseconds may leave a file's signature the same. */
 export const STABLE_MS = 2_000;
 
-/**
- * Finds all Markdown files below some roots as they are now. Of two files or workflows with the same path the one in the
- * first root counts. Throws `FILE_NOT_FOUND` if no root exists, and as a sandbox does.
- */
+/** Of two with the same path, the one in the first root counts. Throws `FILE_NOT_FOUND` if no root exists. */
 export async function findSourceFiles(roots: readonly string[]): Promise<readonly SourceFile[]> {
   const sandboxes = await Promise.all(roots.map((root) => openIfThere(root, { refuse: secretIn })));
   if (sandboxes.every((sandbox) => sandbox === undefined)) {
@@ -97,10 +90,7 @@ async function markdownIn(sandbox: Sandbox): Promise<readonly SandboxEntry[]> {
   );
 }
 
-/**
- * Returns the folders that are workflows or were meant to be, the outer ones first; the empty text is the root itself.
- * They are found at any depth: texts of hidden phases must not be found, no matter which folder is given as a root.
- */
+/** Returns folders meant as workflows, the outer ones first, at any depth: no root may show texts of hidden phases. */
 function workflowsIn(entries: readonly SandboxEntry[]): string[] {
   const folders = entries.flatMap(({ path }) => {
     const names = path.split("/");
@@ -198,7 +188,6 @@ function byName(path: string): FilePlace {
   return name === "phase.md" ? { phase: Number(number), tags: ["phase"] } : unnamed(path);
 }
 
-/** Returns the place of a file that is not the text of a phase or task. */
 function unnamed(path: string): FilePlace {
   const template = /^phases\/dynamic\/(phase|task)-template\.md$/.exec(path)?.[1];
   if (template !== undefined) return { tags: ["template", template] };
@@ -218,25 +207,16 @@ function metadataIn(metadata: string | undefined): JsonObject {
 }
 
 /** The front matter of a text. */
-export interface FrontMatter {
+export interface FrontMatter extends Omit<FilePlace, "about"> {
   /** The number of its lines; 0 if there is none. */
   readonly lines: number;
-  readonly workflow?: string;
-  readonly phase?: number;
-  readonly task?: number;
-  readonly tags: readonly string[];
 }
 
 const FENCED = /^---[ \t]*\r?\n([\s\S]*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/m;
 const NONE: FrontMatter = { lines: 0, tags: [] };
-/** The longest front matter, in characters. */
 const LONGEST = 16 * 1024;
 
-/**
- * Reads the YAML between two `---` at the very beginning of a text: `workflow`, `phase`, `task`, and `tags` as a list
- * or a text with commas. Anything that is not a YAML mapping is part of the text, which may begin with a thematic
- * break. Never throws.
- */
+/** `tags` may be a list, or a text with commas. If it is no YAML mapping, a text just begins with a thematic break. */
 export async function readFrontMatter(text: string): Promise<FrontMatter> {
   if (!text.startsWith("---")) return NONE;
   const found = FENCED.exec(text.slice(0, LONGEST));
@@ -254,7 +234,6 @@ export async function readFrontMatter(text: string): Promise<FrontMatter> {
   };
 }
 
-/** Reads tags: a list, or one text with commas. */
 function tagsOf(value: JsonValue | undefined): string[] {
   const list = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
   return list.flatMap((tag) => (typeof tag === "string" && tag.trim() !== "" ? [tag.trim()] : []));

@@ -1,7 +1,7 @@
 /**
- * Updates an index to the current files: reads and splits changed files, computes the vectors of new chunks, and then
- * puts them into the index. Also derives the tags of chunks. Markdown is split at its headings: chunks are whole lines, and
- * all chunks in order are the text again. A table, a code block or a checklist is never separated from its heading.
+ * Updates an index to the current files, and only to those that have changed. Markdown is split at its headings: chunks
+ * are whole lines, and all chunks in order are the text again. A table, a code block or a checklist is never separated
+ * from its heading.
  */
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -40,10 +40,7 @@ const READ_AT_ONCE = 16;
 /** The longest time without a turn of the event loop, in milliseconds. */
 const TURN = 20;
 
-/**
- * Updates an index to some files. A file that cannot be read is left out and reported. `dirty` is true if the index
- * must be saved. If `embed` fails, this throws and the index is unchanged.
- */
+/** Leaves out files that can't be read. `dirty`: the index must be saved. If `embed` fails, the index is unchanged. */
 export async function syncIndex(
   index: ChunkIndex,
   files: readonly SourceFile[],
@@ -115,7 +112,6 @@ async function withVectors(index: ChunkIndex, files: readonly PreparedFile[], em
   return files.map((file, at) => ({ ...file, vectors: (wanted[at] ?? []).flatMap((text) => known.get(text) ?? []) }));
 }
 
-/** Returns the text that is embedded for a chunk. */
 function embedded(headings: readonly string[], text: string): string {
   return `${headings.join(" > ")}\n\n${text}`;
 }
@@ -123,7 +119,6 @@ function embedded(headings: readonly string[], text: string): string {
 /** The change of a file: only its signature has changed, or its chunks must be replaced. */
 type FileChange = { readonly touched: string } | { readonly prepared: PreparedFile };
 
-/** A file as one of its texts. */
 interface SourcePart {
   readonly key: string;
   readonly file: SourceFile;
@@ -135,10 +130,7 @@ function partsOf(file: SourceFile): readonly SourcePart[] {
   return file.places.map((place, index) => ({ key: index === 0 ? file.path : `${file.path}?${index}`, file, place }));
 }
 
-/**
- * Returns the change of a file since its record; undefined if there is none. The file is read only if its signature has
- * changed, and split only if its text has. Throws as the sandbox does.
- */
+/** Returns undefined without a change. A file is read only for a new signature, and split only for a new text. */
 async function changeOf(
   { key, file, place }: SourcePart,
   known: FileRecord | undefined,
@@ -190,7 +182,6 @@ const TAGS: readonly (readonly [heading: RegExp, tags: readonly string[]])[] = [
   [/\bexamples?\b/i, ["example"]],
 ];
 
-/** A chunk of a text. */
 interface TextChunk {
   readonly text: string;
   /** The headings above it, from the outermost, its own last. */
@@ -201,7 +192,6 @@ interface TextChunk {
   readonly lines: readonly [first: number, last: number];
 }
 
-/** A text while it is split. */
 interface Cutting {
   /** Each with its line ending. */
   readonly lines: readonly string[];
@@ -228,7 +218,6 @@ export function chunkMarkdown(
   return cutting.chunks;
 }
 
-/** Splits consecutive sections below some headings. */
 function cut(sections: readonly SectionLines[], above: readonly string[], cutting: Cutting): void {
   for (let index = 0; index < sections.length; ) {
     const section = sections[index];
@@ -251,7 +240,6 @@ function cut(sections: readonly SectionLines[], above: readonly string[], cuttin
   }
 }
 
-/** Splits the own text of a section where its prose may be split. */
 function cutProse({ first, last, cuts }: SectionLines, headings: readonly string[], cutting: Cutting): void {
   let from = first;
   for (const [index, line] of cuts.entries()) {
@@ -280,12 +268,8 @@ interface SectionLines {
   readonly heading: string;
   readonly first: number;
   readonly last: number;
-  /**
-   * Lines at which it may be split: each begins a block of prose after the last table, code block or checklist, so that
-   * none of those is separated from its heading.
-   */
+  /** Where it may be split: lines that begin a block of prose after the last table, code block or checklist. */
   readonly cuts: readonly number[];
-  /** True if there is only the heading. */
   readonly bare: boolean;
 }
 

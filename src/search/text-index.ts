@@ -4,6 +4,7 @@
 import { PhasegateError } from "../errors.js";
 import type { SearchQuery } from "../ports/retriever.js";
 import type { KeptIndex } from "./index-file.js";
+import type { FilePlace } from "./source-files.js";
 
 /** The indexed fields of a chunk. Filters use those of type `enum`, which are compared exactly and not as words. */
 const SCHEMA = {
@@ -16,24 +17,16 @@ const SCHEMA = {
   tags: "enum[]",
 } as const;
 
-/** A chunk as it is indexed. */
-interface IndexedChunk {
+interface IndexedChunk extends FilePlace {
   readonly id: string;
   readonly text: string;
   /** The headings above and in it. */
   readonly headings: string;
   /** The name of its file, and its name and purpose in the definition. */
   readonly about: string;
-  readonly workflow?: string;
-  readonly phase?: number;
-  readonly task?: number;
-  readonly tags: readonly string[];
 }
 
-/**
- * Each word of a text counts once, so its length (`b`) gets a low weight: otherwise a short `Phase 10` beats a longer
- * `Phase 1`.
- */
+/** Each word counts once, so the length (`b`) weighs little: else a short `Phase 10` would beat a longer `Phase 1`. */
 const RELEVANCE = { k: 1.2, b: 0.3, d: 0.5 };
 /** Headings describe a chunk better than its text. */
 const BOOST = { headings: 2, about: 2, text: 1 };
@@ -48,12 +41,10 @@ export class TextIndex {
     this.db = createDatabase(orama);
   }
 
-  /** Adds a chunk. */
   add({ tags, ...chunk }: IndexedChunk): void {
     this.orama.insert(this.db, { ...chunk, tags: [...tags] });
   }
 
-  /** Removes a chunk. */
   remove(id: string): void {
     this.orama.remove(this.db, id);
   }
@@ -81,12 +72,10 @@ export class TextIndex {
     return hits.map(({ id, score }) => [id, score]);
   }
 
-  /** Returns the index as data. */
   save(): KeptIndex["orama"] {
     return this.orama.save(this.db);
   }
 
-  /** Loads an index from data. */
   load(saved: KeptIndex["orama"]): void {
     this.orama.load(this.db, saved);
   }
@@ -117,16 +106,10 @@ function whereOf({ workflow, phase, task, tags = [] }: Filters) {
 const UNSPACED = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}";
 /** Built from a string: compilers accept the flag `v` only for newer targets. */
 const WORD = new RegExp(`[${UNSPACED}]|[[\\p{L}\\p{M}\\p{N}]--[${UNSPACED}]]+`, "gv");
-/**
- * The end of each word in the index. Words are looked up by prefix: without it, `1` would find `10` and `15`, and rank
- * them higher because they are rarer.
- */
+/** The end of each word. Words are looked up by prefix: without it, `1` finds `10`, and ranks it higher. */
 const END = " ";
 
-/**
- * Creates the function that returns the words of a text in any script, each once, as stems in lower case. `snake_case`
- * and `kebab-case` are several words.
- */
+/** Returns the words in any script, each once, as stems. `snake_case` and `kebab-case` are several words. */
 export function createWords(stem: (word: string) => string): (text: string) => string[] {
   return (text) => {
     const words = text.normalize("NFKC").toLowerCase().match(WORD) ?? [];
@@ -134,7 +117,6 @@ export function createWords(stem: (word: string) => string): (text: string) => s
   };
 }
 
-/** The loaded module. */
 export type OramaModule = typeof import("@orama/orama");
 
 /** Loads Orama, an optional peer dependency. Throws `INTERNAL` if it is not installed. */
@@ -150,10 +132,8 @@ export async function loadOrama(): Promise<OramaModule> {
   }
 }
 
-/** The filters of a query. */
 export type Filters = Pick<SearchQuery, "workflow" | "phase" | "task" | "tags">;
 
-/** Returns true if a chunk matches all filters exactly. */
 export function matchesFilters(
   chunk: Omit<Filters, "tags"> & Pick<IndexedChunk, "tags">,
   { workflow, phase, task, tags = [] }: Filters,

@@ -1,7 +1,4 @@
-/**
- * Diagnostics: the problems of a definition with their positions and hints, positions in source texts, and the codes of
- * all checks.
- */
+/** The problems of a definition, with the codes of all checks; positions in source texts. */
 import { isPhasegateError, type SourcePosition } from "../errors.js";
 import type { JsonValue } from "./json.js";
 
@@ -40,7 +37,6 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((diagnostic) => diagnostic.severity === "error");
 }
 
-/** The path to a value: keys and indexes from the top. */
 export type KeyPath = readonly (string | number)[];
 
 /** A parsed value and the positions of its parts in the text. */

@@ -17,7 +17,6 @@ type Fault = { readonly hint: Hint } & (
 );
 type Words = (value: JsonValue, name: string) => Fault;
 
-/** What the reader is to know of a value, besides its schema. */
 interface Reading {
   /** What is said of a value that the schema refuses; by default what is said of the value around it. */
   readonly words?: Words;
@@ -33,13 +32,12 @@ interface Reading {
   readonly misplaced?: { readonly keys: readonly string[]; readonly fault: (key: string) => Fault };
   /** True if other programs may add keys that begin with `x-`, and all others are errors. */
   readonly strict?: boolean;
-  /** True if the value is not read here: whoever uses it reads it by its own schema. */
+  /** True if the value is not read here, but later, by its own schema. */
   readonly later?: boolean;
   /** Chooses the alternative for a value. */
   readonly choose?: (value: JsonValue) => z.core.$ZodType;
 }
 
-/** What readers know of schemas. */
 const readings = new WeakMap<z.core.$ZodType, Reading>();
 
 /** Adds what the reader is to know. */
@@ -102,7 +100,6 @@ export const filled = said(z.string().check(z.regex(/\S/)), { words: TEXT });
 export const label = said(z.union([z.string(), z.number()]), { words: TEXT });
 export const texts = said(z.array(z.string()), { words: TEXTS });
 export const flag = said(z.boolean(), { words: FLAG });
-/** A whole number, 0 or more. */
 export const whole = said(z.int().check(z.minimum(0)), { words: WHOLE });
 export const anything = z.custom<JsonValue>();
 export const anyObject = z.record(z.string(), anything);
@@ -174,7 +171,6 @@ export interface Spot {
   wrong(value: unknown, expected: string, hint: Hint): void;
 }
 
-/** Returns the place of the whole file. */
 export function spotIn(source: ParsedSource, report: Report, path: KeyPath = []): Spot {
   const place = (...keys: KeyPath) => source.place([...path, ...keys]);
   return {

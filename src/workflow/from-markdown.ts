@@ -86,11 +86,13 @@ EditMap.prototype.consume = function consumeEnd(events) {
 
 /** Returns a line without its inline marks. Code between backticks is left as it is. */
 export function plainText(line: string): string {
-  const parts = line.split(/`+/);
-  return parts
-    .map((part, index) => (index % 2 === 1 && index < parts.length - 1 ? part : unmarked(part)))
-    .join("")
-    .trim();
+  return withoutBackticks(line, unmarked).trim();
+}
+
+/** Removes backticks, and changes the text that is not between them. */
+export function withoutBackticks(text: string, change: (part: string) => string): string {
+  const parts = text.split(/`+/);
+  return parts.map((part, at) => (at % 2 === 1 && at < parts.length - 1 ? part : change(part))).join("");
 }
 
 function unmarked(text: string): string {
@@ -178,7 +180,6 @@ export function blocksOf(text: string): readonly RootContent[] | undefined {
   return fromMarkdown(text, { disabled: [...INLINE, "definition"] }).children;
 }
 
-/** A paragraph or heading, as written. */
 export interface ParagraphSource {
   readonly source: string;
   /** The line on which it begins, from 1. */

@@ -1,6 +1,5 @@
 /**
- * The gate part of a definition that a session pins: four kinds of gates (fields, schema, open, plan) as plain JSON. One
- * schema for each part gives its type, and checks it when it is read from a store.
+ * The four kinds of gates that a session pins, as plain JSON: one schema for each part gives its type and checks it.
  */
 import * as z from "zod/mini";
 import { isJsonObject, type JsonObject, storedObjectSchema, storedValueSchema } from "./json.js";
@@ -193,7 +192,6 @@ export function requiresNothing(gate: GateDefinition): boolean {
   }
 }
 
-/** Returns the numbers of the phases that require nothing. */
 export function openPhases(phases: readonly { readonly number: number; readonly gate: GateDefinition }[]): number[] {
   return phases.flatMap(({ number, gate }) => (requiresNothing(gate) ? [number] : []));
 }
@@ -213,10 +211,7 @@ export const SINCE_VERIFIERS: readonly string[] = [
 /** Stands for the start of the session, where {@link sinceOf} returns the number of a phase. */
 export const SESSION_START = -1;
 
-/**
- * Returns the phase that a check's parameter `since` names: its snapshot is taken when that phase is passed. `since: start`
- * is {@link SESSION_START}.
- */
+/** Returns the phase whose passing a check's `since` names; {@link SESSION_START} for `since: start`. */
 export function sinceOf({ since }: JsonObject): number | undefined {
   if (since === "start") return SESSION_START;
   if (!isJsonObject(since) || Object.keys(since).length !== 1) return undefined;

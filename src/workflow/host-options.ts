@@ -35,7 +35,6 @@ export const callable = check("a function", (value) => typeof value === "functio
 /** A number from 1, or `Infinity`. */
 export const fromOne = check("a number of 1 or more", (value) => typeof value === "number" && value >= 1);
 
-/** A key of a hash chain. */
 export const key = check(
   "a key: a text, or bytes",
   (value) =>
@@ -50,17 +49,14 @@ export function having(what: string, ...methods: readonly string[]): OptionCheck
   return check(what, (value) => isHolder(value) && methods.every((name) => callable.accepts(Reflect.get(value, name))));
 }
 
-/** Returns a check for an object with options of its own. */
 export function group<T>(what: string, checks: OptionChecks<T>): OptionCheck {
   return { ...having(what), inside: checks };
 }
 
-/** Returns a check that one of two makes. */
 export function either(what: string, one: OptionCheck, other: OptionCheck): OptionCheck {
   return check(what, (value) => one.accepts(value) || other.accepts(value));
 }
 
-/** Returns a check for one of these values. */
 export function oneOf(...values: readonly string[]): OptionCheck {
   return check(firstFew(values, values.length, " or "), (value) => values.some((one) => one === value));
 }
@@ -86,7 +82,7 @@ export function checkOptions<T>(of: string, options: T, checks: OptionChecks<T>)
 /** The same for options within the one that `at` names. */
 function checkWithin(of: string, options: object, checks: Readonly<Record<string, OptionCheck>>, at: string): void {
   for (const name in options) {
-    // What is undefined can protect nothing.
+    // An undefined value can protect nothing.
     if (Object.hasOwn(checks, name) || Reflect.get(options, name) === undefined) continue;
     const field = `${at}${name}`;
     const names = Object.keys(checks);

@@ -1,7 +1,4 @@
-/**
- * Checks whether a JSON Schema accepts a value. Only keywords whose meaning is certain are checked; a schema with others
- * accepts nothing here.
- */
+/** Checks values by the JSON Schema keywords of certain meaning. A schema with any other accepts nothing here. */
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "./json.js";
 import { DESCRIBING, schemasIn, sharedIn } from "./json-schema.js";
 
@@ -96,7 +93,6 @@ const CHECKS: Readonly<Record<string, Check>> = {
   maxProperties: (value, wanted) => asObject(value, (found) => Object.keys(found).length <= Number(wanted)),
 };
 
-/** Checks a value against the keywords of a JSON Schema. */
 export function isAccepted(value: JsonValue, schema: JsonObject, root: JsonObject): boolean {
   return Object.entries(schema).every(([keyword, wanted]) => {
     if (DESCRIBING.has(keyword)) return true;
@@ -141,7 +137,6 @@ export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns the schema that a reference inside the root means. */
 export function resolved(reference: string, root: JsonObject): JsonObject | undefined {
   const found = targetOf({ $ref: reference }, root);
   return found?.$ref === undefined ? found : undefined;

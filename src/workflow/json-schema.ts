@@ -1,15 +1,12 @@
 /**
- * What is read from a JSON Schema at a definition: the one that a schema in code provides, the schemas inside it, and the
- * marks that exclude values from waivers. What values it accepts is in json-schema-values.ts, which loads later.
+ * JSON Schemas at a definition: that of a schema in code, those inside it, and the marks that exclude values from
+ * waivers. json-schema-values.ts, which loads later, tells which values they accept.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
 import { nearest, shown } from "./names.js";
 
-/**
- * Returns the JSON Schema of a Standard Schema, if its library provides one ("Standard JSON Schema",
- * standardschema.dev). It is only shown to agents and is not part of the check, so a schema without one is accepted.
- */
+/** Returns the "Standard JSON Schema" (standardschema.dev) of a schema, if it has one. It is only shown to agents. */
 export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
   const standard: object = schema["~standard"];
   if (!("jsonSchema" in standard) || !isConverter(standard.jsonSchema)) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Reads strict JSON and records the position of every key and value. `JSON.parse` reports positions differently in
- * every engine and accepts repeated keys, so the text is scanned first.
- */
+/** Reads strict JSON with the position of every key and value: `JSON.parse` tells few, and accepts repeated keys. */
 
 import { type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import { storedValueSchema } from "./json.js";
@@ -35,7 +32,6 @@ export interface JsonPlace {
 /** Maximum nesting depth: enough for every definition, and safe for recursive functions. */
 export const DEPTH_MAX = 64;
 
-/** Thrown for a text that is not JSON. */
 export class JsonFailure extends Error {
   readonly reason: "syntax" | "depth";
   readonly offset: number;

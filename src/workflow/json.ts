@@ -16,7 +16,6 @@ export const storedObjectSchema = z.custom<JsonObject>(isJsonObject, "expected a
 /** Any value that comes from `JSON.parse`; see {@link storedObjectSchema}. */
 export const storedValueSchema = z.custom<JsonValue>((value) => value !== undefined, "expected a value");
 
-/** Checks whether a value is an object, but neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -71,10 +70,7 @@ export const PORTABLE: Hashes = {
   hmac: (key, text) => bytesToHex(hmac(sha256, key, encoder.encode(text))),
 };
 
-/**
- * Returns the runtime's own digests (Node, Bun, Deno), which are seven times as fast; undefined if it has none. They
- * are looked up and not imported, because browsers and bundlers don't know the module.
- */
+/** Digests of the runtime, seven times as fast. They are looked up: bundlers don't know Node's module. */
 export function nativeHashes(runtime: Partial<typeof process> | undefined = globalThis.process): Hashes | undefined {
   const crypto = runtime?.getBuiltinModule?.("crypto");
   if (typeof crypto?.hash !== "function" || typeof crypto.createHmac !== "function") return undefined;

@@ -1,7 +1,4 @@
-/**
- * Reads facts from the Markdown of a phase or task: title, description, duration, steps, artifacts, validation. Facts
- * that a text lacks are left out, never guessed; agents always get the text as well.
- */
+/** Reads facts from the text of a phase or task. Those that it lacks are left out, never guessed. */
 import type { List, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import {
@@ -167,7 +164,6 @@ function expectedOf(blocks: readonly RootContent[]): string | undefined {
   return undefined;
 }
 
-/** Returns the blocks of a section and of its subsections. */
 function below(sections: readonly Section[], index: number): RootContent[] {
   return sections.slice(index, endOfSection(sections, index)).flatMap(({ blocks }) => blocks);
 }

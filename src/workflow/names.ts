@@ -1,8 +1,7 @@
 /**
- * Checks every id, workflow type and path that comes from outside. Code behind this file may use them as file names, as
- * keys and in messages. The rules for paths are the same on every platform, so that a session that is moved to another
- * machine stays inside its root. Also decides which files agents never see, even in a folder that they may read: dot-files,
- * keys and secrets. Workspaces, includes, workflow texts and searches all use this list.
+ * Checks every id, workflow type and path from outside: code behind this file may use them as file names, as keys and
+ * in messages. The rules are the same on every platform, so that a session stays inside its root when it is moved. Also
+ * decides which files agents never see: dot-files, keys and secrets.
  */
 import { distance } from "fastest-levenshtein";
 import { PhasegateError } from "../errors.js";
@@ -13,7 +12,6 @@ export type SessionId = string & { readonly [sessionIdBrand]: true };
 
 const SESSION_ID_MAX = 128;
 
-/** Checks whether a value is a valid session id. */
 export function isSessionId(value: unknown): value is SessionId {
   return typeof value === "string" && value.length <= SESSION_ID_MAX && /^[a-z0-9][a-z0-9_-]*$/.test(value);
 }
@@ -42,11 +40,7 @@ const NOT_IN_NAMES = /[/\\:*?"<>|\t\n]|(?! )\p{Z}/u;
 /** Names of devices on Windows, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
-/**
- * Checks whether a value is a valid workflow type: a folder name that every file system accepts, such as
- * `release_v1`, `Größe`, `_private` or `Fix a bug`. Names with hidden characters, with a dot or blank at either end or
- * with `..` are refused.
- */
+/** Checks for a folder name that every file system accepts, such as `Größe`, `_private` or `Fix a bug`. */
 export function isWorkflowType(value: unknown): value is string {
   return (
     typeof value === "string" &&
@@ -65,10 +59,7 @@ export function isWorkflowType(value: unknown): value is string {
 /** Names that reach an object's prototype, and are refused everywhere. */
 export const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
-/**
- * Returns the session id `<workflow_type>_<target>_<suffix>`. The suffix is the start time, `<YYYYMMDD>_<HHMMSS>`, or
- * another text if the id must not depend on the time.
- */
+/** Returns `<workflow_type>_<target>_<suffix>`. The suffix is the start time, or another text. */
 export function sessionIdFor(workflowType: string, target: string, suffix: string): SessionId {
   return parseSessionId(`${sessionIdPrefix(workflowType, target)}${suffix}`);
 }
@@ -251,10 +242,7 @@ const WORDS = /^(?:[#~]*|.*\.)(?:credentials|secrets?)(?:[~#]|\.(?:bak|backup|ol
 
 const SECRET = "keys and secrets are kept back";
 
-/**
- * Returns why a path may be neither read nor written although it is inside its root: a name in it is a dot-file
- * (`.env`, `.git`, `.ssh`), a key or a secret, or a copy of one. Undefined for all other paths.
- */
+/** Returns why a path may be neither read nor written: a dot-file, a key or secret, or a copy of one. */
 export function keptBack(path: string): string | undefined {
   const names = path === "." ? [] : path.split("/");
   if (names.some((name) => name.startsWith("."))) return "names that begin with '.' are kept back";

@@ -1,7 +1,4 @@
-/**
- * The placeholders of texts. In the templates for phases and tasks from a plan: names in capitals, in square brackets. In
- * every text of a phase or task: the session's target and plan, and its options, in braces.
- */
+/** The placeholders of texts: `[NAME]` in the templates of a plan's phases and tasks, `{name}` in every text. */
 
 export const PHASE_PLACEHOLDERS = [
   "PHASE_NUMBER",
@@ -53,8 +50,8 @@ export interface FoundPlaceholder {
 export const TEMPLATE_PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)(?: or ([^[\]\n]{1,200}))?\]/;
 
 /**
- * Matches the placeholders of all texts. `{target}` is replaced; its name is in the second group. `{{target}}` becomes
- * `{target}`; its name is in the first group. `${target}` is a variable of a shell or of JavaScript, and is not matched.
+ * `{target}`, with its name in the second group; or `{{target}}`, which becomes `{target}`, in the first group.
+ * `${target}` is a variable of a shell or of JavaScript, and is not matched.
  */
 export const TEXT_PLACEHOLDER =
   /\{\{(target|target_file|plan|spec_path)\}\}|(?<![${])\{(target|target_file|plan|spec_path)\}(?!\})/;
@@ -67,7 +64,6 @@ export interface TextValues {
   readonly plan?: string | undefined;
 }
 
-/** Returns the value of a placeholder in a text; undefined if the session has none. */
 export function textValue(name: string, { target, plan }: TextValues): string | undefined {
   return name.startsWith("target") ? target : plan;
 }

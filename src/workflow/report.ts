@@ -1,6 +1,6 @@
 /**
- * Collects everything that is wrong with a definition, so that it can be reported at once. Also limits the work per
- * definition: at most 1,000 diagnostics of each severity and 5,000 rules, and the event loop gets a turn every 20 ms.
+ * Collects everything that is wrong with a definition, and limits the work per definition: 1,000 diagnostics of each
+ * severity, 5,000 rules, and a turn of the event loop every 20 ms.
  */
 import type { SourcePosition } from "../errors.js";
 import type { Diagnostic, DiagnosticCode } from "./diagnostic.js";
@@ -42,7 +42,6 @@ export interface Report {
 /** Maximum number of errors, and of warnings, that are kept: a file can have a fault in each line. */
 const KEPT_MAX = 1000;
 
-/** Maximum number of characters that are repeated of an error's message. */
 const MESSAGE_MAX = 300;
 /** Maximum number of rules in one definition: each is compiled and tried on values. */
 const RULES_MAX = 5000;

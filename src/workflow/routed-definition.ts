@@ -1,7 +1,4 @@
-/**
- * The definition of a routed workflow, and the names of its steps: which are valid, and which step a name in a text or
- * in an answer means. The exact name wins; then case, spaces and punctuation don't count; then the step's file.
- */
+/** The definition of a routed workflow; which names of steps are valid, and which step a name means. */
 import { isInvisible, visibleText } from "./field-types.js";
 import { RESERVED } from "./names.js";
 import type { FieldGate } from "./structure.js";
@@ -59,7 +56,6 @@ export function visibleName(name: string): string {
   return visibleText(name).normalize("NFC");
 }
 
-/** Returns a name without case, spaces and punctuation, for comparison. */
 export function plainName(name: string): string {
   return name
     .normalize("NFKC")
@@ -75,9 +71,8 @@ export function matchName(name: string, names: readonly string[]): string | unde
 }
 
 /**
- * Returns the names of the steps that a name can mean: one if it is clear, several if it fits them all. The exact name
- * wins. Then come names that differ in case, spaces and punctuation alone, then the names of the steps' files. Pass
- * `FINISH` with the steps where it can be meant.
+ * Returns the steps that a name can mean: the exact one; else those that differ in case, spaces and punctuation alone;
+ * else those whose file is meant. Pass `FINISH` with the steps where it can be meant.
  */
 export function stepsMeant(name: string, steps: readonly Pick<RoutedStep, "name" | "file">[]): readonly string[] {
   if (steps.some((step) => step.name === name)) return [name];

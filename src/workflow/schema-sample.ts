@@ -1,7 +1,7 @@
 /**
  * Makes values that a schema accepts, as examples for agents. Candidates are built from a JSON Schema, and one that its own
  * keywords refuse is dropped. A schema in code may ask for more than its JSON Schema says, so `sampleOf` also runs it on
- * the candidates, once, before a session is started. It is loaded then: whoever only defines a workflow does without it.
+ * the candidates, once, before a session is started. It is loaded then: to define a workflow needs none of it.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SchemaGate } from "./gate-definition.js";
@@ -32,7 +32,7 @@ function topCandidates(schema: JsonObject, root: JsonObject): JsonValue[] {
   }
 }
 
-/** Returns values that a JSON Schema accepts, the simplest first. `root` is what its references are resolved in. */
+/** The simplest first. `root` is what references are resolved in. */
 function candidatesFor(schema: JsonObject, root: JsonObject, depth: number): JsonValue[] {
   if (depth > DEPTH_MAX) return [];
   const found: JsonValue[] = [];
@@ -43,7 +43,6 @@ function candidatesFor(schema: JsonObject, root: JsonObject, depth: number): Jso
   return found;
 }
 
-/** Yields values that may fit; the caller checks them. */
 function* guesses(schema: JsonObject, root: JsonObject, depth: number): Generator<JsonValue | undefined> {
   for (const key of ["const", "default"]) yield schema[key];
   for (const key of ["examples", "enum"]) yield* listOf(schema[key]);
@@ -186,10 +185,7 @@ export function withSamples({ structure, schemas }: WorkflowDefinition): Workflo
   return made;
 }
 
-/**
- * Returns values that a schema in code accepts, found with its JSON Schema. The schema has the last word, except where it
- * runs a function of the author's: that may be slow, ask a server or fail, and nothing is asked of it here.
- */
+/** The schema in code has the last word, unless it runs a function of the author's, which may be slow or fail. */
 function sampleOf(schema: StandardSchemaV1, jsonSchema: JsonObject): SchemaSample {
   const zod = zodDefinition(schema);
   const fields = isRecord(zod?.shape) ? zod.shape : undefined;
@@ -255,7 +251,6 @@ function runsCode(schema: unknown, seen = new Set<unknown>()): boolean {
   });
 }
 
-/** Returns the definition in a schema or check of zod 4; undefined for anything else. */
 function zodDefinition(value: unknown): Readonly<Record<string, unknown>> | undefined {
   if (typeof value !== "object" || value === null || !("_zod" in value) || !isRecord(value._zod)) return undefined;
   const { def } = value._zod;

@@ -9,10 +9,7 @@ import type { WorkflowDefinition } from "./structure.js";
 /** A text, or a function that returns it on request. */
 export type TextInput = string | (() => string | Promise<string>);
 
-/**
- * Returns a schema of an object with these keys and others that begin with `x-`, for other programs. A misspelt key would
- * be ignored, and could leave a gate open.
- */
+/** Other programs may add keys that begin with `x-`. A misspelt key would be ignored, and could leave a gate open. */
 export function keysOf<T extends z.core.$ZodLooseShape>(shape: T, what = "an object") {
   const strange = (key: string) => `has no key ${shown(key)}${orNearest(key, Object.keys(shape))}`;
   return z.strictObject(shape, {
@@ -38,7 +35,6 @@ export const texts = z.custom<readonly string[]>(
   (value) => isList(value, (one) => typeof one === "string"),
   "a list of texts",
 );
-/** A text that is not blank. */
 const filled = z.custom<string>(isText, "a text");
 const someTexts = z.custom<readonly string[]>((value) => isList(value, isText) && value.length > 0, "a list of texts");
 const flag = z.boolean("true or false");
@@ -60,8 +56,8 @@ interface InputProblems {
 }
 
 /**
- * Checks an input by its schema. What the compiler does not see, such as JSON, may hold the text `"false"`, which counts
- * as true. `named` returns the words for an object with an unknown key.
+ * Checks an input by its schema: one that no compiler has seen, such as JSON, may hold the text `"false"`, which counts as
+ * true. `named` returns the words for an object with an unknown key.
  */
 export function inputProblems(
   about: string,

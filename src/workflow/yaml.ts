@@ -1,8 +1,5 @@
-/**
- * Reads YAML 1.2 as plain data: no custom tags, no merge keys, no YAML 1.1, and bounded alias expansion. The parser is
- * loaded on first use.
- */
-import type { Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
+/** Reads YAML 1.2 as plain data: no custom tags, no merge keys, bounded aliases. The parser is loaded on first use. */
+import type { Document, ErrorCode, Pair, Range, YAMLMap } from "yaml";
 import type { SourcePosition } from "../errors.js";
 import { type DiagnosticCode, type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import type { Spot } from "./file-schema.js";
@@ -114,27 +111,42 @@ interface YamlReading {
   at(offset: number): SourcePosition;
 }
 
-/** Checks that a text is one document of YAML 1.2 without errors. */
 function isSound({ document, text, report, at }: YamlReading): boolean {
   const faults = [...document.errors, ...document.warnings];
-  for (const fault of faults) {
-    const { code, message, hint } = wordsOf(fault, text);
-    report.error(code, at(fault.pos[0]), message, hint);
+  for (const { code, message, pos } of faults) {
+    const plain: Words = ["YAML_SYNTAX", `not YAML: ${message}`, HINTS[code] ?? CHECK];
+    const [own, said, hint] = OWN_WORDS[code]?.(shown(text.slice(...pos))) ?? plain;
+    report.error(own, at(pos[0]), said, hint);
   }
   const is11 = document.directives.yaml.version !== "1.2";
   if (is11) report.error("YAML_VERSION", at(0), "only YAML 1.2 is read", "Remove the line that begins with %YAML.");
   return faults.length === 0 && !is11;
 }
 
-interface Words {
-  readonly code: DiagnosticCode;
-  readonly message: string;
-  readonly hint: string;
-}
+/** How a fault is reported: its code, message and hint. */
+type Words = readonly [code: DiagnosticCode, message: string, hint: string];
+
+const TAG = (text: string): Words => ["YAML_TAG", `tags are not read: ${text}`, "Write the plain value, without '!'."];
+
+/** The faults that are reported in other words than the parser's, by the text at their place. */
+const OWN_WORDS: Partial<Record<ErrorCode, (text: string) => Words>> = {
+  RESOURCE_EXHAUSTION: () => ["NESTED_TOO_DEEPLY", "nested too deeply", "Make it flatter."],
+  MULTIPLE_DOCS: () => [
+    "YAML_SYNTAX",
+    "a second document begins here, and only one is read",
+    "Keep one document: remove the line that begins with '---', and the rest after it.",
+  ],
+  TAG_RESOLVE_FAILED: TAG,
+  BAD_COLLECTION_TYPE: TAG,
+  BAD_DIRECTIVE: () => [
+    "YAML_VERSION",
+    "only YAML 1.2 is read, and no other directive",
+    "Remove the line that begins with '%'.",
+  ],
+};
 
 const QUOTES = "Put the text into double quotes.";
 
-/** Hints for errors whose message is good enough. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   BAD_ALIAS: QUOTES,
   BAD_DQ_ESCAPE: "Write a backslash in double quotes twice, or put the text into single quotes.",
@@ -144,28 +156,6 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
 };
 
 const CHECK = "Check quotes, brackets and indentation; put a text that contains ':', '#' or '*' into double quotes.";
-
-function wordsOf({ code, message, pos }: YAMLError, text: string): Words {
-  switch (code) {
-    case "RESOURCE_EXHAUSTION":
-      return { code: "NESTED_TOO_DEEPLY", message: "nested too deeply", hint: "Make it flatter." };
-    case "MULTIPLE_DOCS": {
-      const hint = "Keep one document: remove the line that begins with '---', and the rest after it.";
-      return { code: "YAML_SYNTAX", message: "a second document begins here, and only one is read", hint };
-    }
-    case "TAG_RESOLVE_FAILED":
-    case "BAD_COLLECTION_TYPE": {
-      const tag = shown(text.slice(...pos));
-      return { code: "YAML_TAG", message: `tags are not read: ${tag}`, hint: "Write the plain value, without '!'." };
-    }
-    case "BAD_DIRECTIVE": {
-      const hint = "Remove the line that begins with '%'.";
-      return { code: "YAML_VERSION", message: "only YAML 1.2 is read, and no other directive", hint };
-    }
-    default:
-      return { code: "YAML_SYNTAX", message: `not YAML: ${message}`, hint: HINTS[code] ?? CHECK };
-  }
-}
 
 /** Checks that all keys are plain texts and unique, and that none is a merge key or reserved. */
 function hasPlainKeys(reading: YamlReading): boolean {

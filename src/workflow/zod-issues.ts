@@ -1,4 +1,4 @@
-/** What zod finds wrong, in English words. Apart from json.ts, which engines load at once: they need no such words. */
+/** The faults that zod finds, in English words. Apart from json.ts, which engines load at once: they need no such words. */
 import type * as z from "zod/mini";
 import en from "zod/v4/locales/en.js";
 

@@ -1,6 +1,5 @@
 /**
- * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy,
- * and the cause of an unexpected one is reported to the host only.
+ * Opens a workspace and connects clients. No tool call rejects; only the host sees the cause of an unexpected error.
  */
 
 import type * as z from "zod";
@@ -16,6 +15,7 @@ import { callable, checkOptions, optionally } from "../workflow/host-options.js"
 import { meantOr, shown } from "../workflow/names.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
 import { listWorkflows } from "./preload/find.js";
+import { preloadWorkflowTool } from "./preload/preload-workflow.js";
 import { isSessionFolder, openFolders, placesOf, ROOT_NAMES } from "./roots/paths.js";
 import { createRoots } from "./roots/roots.js";
 import { Connection, type ConnectionParts } from "./session/connection.js";
@@ -28,14 +28,8 @@ import {
   recordedMachine,
 } from "./session/machine.js";
 import { SessionCounts, Sessions } from "./session/sessions.js";
-import {
-  completeSessionTool,
-  createSessionTool,
-  nextStepTool,
-  preloadWorkflowTool,
-  saveOutputTool,
-  WORKSPACE_TOOLS,
-} from "./tools/sessions.js";
+import { nextStepTool } from "./steps/next-step.js";
+import { completeSessionTool, createSessionTool, saveOutputTool, WORKSPACE_TOOLS } from "./tools/sessions.js";
 import {
   errorOf,
   listFilesTool,
@@ -100,22 +94,18 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
   };
 }
 
-/** What a workspace is made of, for the host or for one caller. */
 interface Shared extends ConnectionParts {
   readonly clock: FullClock;
   readonly operations: Operations<undefined>;
-  /** Where sessions are recorded. */
   readonly recorded: {
     readonly folders: SessionFolders;
     readonly recorder?: Recorder;
     readonly storage?: StorageAdapter;
     readonly hashKey?: Uint8Array;
   };
-  /** Counts a security refusal. */
   violated(): void;
 }
 
-/** Returns what a workspace is for the host, or for one caller. */
 function workspaceFor(shared: Shared, caller: Caller | undefined): ActorWorkspace {
   const { roots, sessions, notifications, clock, recorded } = shared;
   const { storage, hashKey } = recorded;

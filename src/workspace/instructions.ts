@@ -1,19 +1,12 @@
-/**
- * Writes the part of a system prompt that explains workflows to a model. Every turn of a conversation carries it along,
- * so its size is limited.
- */
+/** The part of a system prompt that explains workflows. Every turn carries it along, so its size is limited. */
 
 /** The options of {@link workflowInstructions}. */
 export interface InstructionsContext {
   /** The workflows, as `workspace.workflows()` returns them. As many are listed as fit. Default: none. */
   readonly workflows?: readonly { readonly name: string; readonly description?: string }[];
-  /**
-   * The variables that paths may begin with, such as `workspace.variables`. Default: the bundle, core and output root.
-   */
+  /** The variables of paths, such as `workspace.variables`. Default: the bundle, core and output root. */
   readonly variables?: readonly string[];
-  /**
-   * Texts that replace sections, or `false` to leave a section out. Default: the texts of {@link INSTRUCTION_SECTIONS}.
-   */
+  /** Texts in place of sections; `false` leaves one out. Default: {@link INSTRUCTION_SECTIONS}. */
   readonly sections?: Readonly<Partial<Record<InstructionSection, string | false>>>;
 }
 
@@ -30,9 +23,7 @@ const SECTIONS: readonly (readonly [name: InstructionSection, title: string])[] 
 ];
 /** The longest instructions, in characters: 900 tokens. */
 const CHARACTERS_MAX = 3600;
-/** The longest description of a workflow, in characters. */
 const DESCRIPTION_MAX = 120;
-/** The default variables. */
 const USUAL = ["bundle-root", "core-root", "output-root"];
 /**
  * Returns the part of a system prompt that tells a model how to run workflows with the tools of a workspace, as

@@ -24,17 +24,15 @@ import type { OperationMetrics } from "../runtime/operations.js";
 import { type PassedSchema, passThroughSchema } from "../tools/wire.js";
 import type { WorkspaceNotificationMap } from "./options.js";
 import type { WorkflowSummary } from "./preload/find.js";
-import type { WorkflowPreloaded } from "./preload/preload-workflow.js";
+import type { preloadWorkflowTool, WorkflowPreloaded } from "./preload/preload-workflow.js";
 import type { RecordedCommit, RecordedEntry } from "./session/machine.js";
 import type { Manifest } from "./session/manifest.js";
 import type { SessionFigures } from "./session/sessions.js";
-import type { StepAnswered } from "./steps/next-step.js";
+import type { nextStepTool, StepAnswered } from "./steps/next-step.js";
 import type {
   completeSessionTool,
   createSessionTool,
-  nextStepTool,
   OutputSaved,
-  preloadWorkflowTool,
   SessionCompleted,
   SessionOpened,
   saveOutputTool,

@@ -61,10 +61,7 @@ export function pageLimit(query: SessionQuery): number {
   });
 }
 
-/**
- * Builds a page of at most `limit` sessions, with the hashes of their newest commits if they are known. One session beyond
- * the limit means that there is a next page.
- */
+/** Builds a page of at most `limit` sessions; one more means a next page. `hashes` are of newest commits, if known. */
 export function sessionPage(
   found: readonly (SessionSummary | DamagedSession)[],
   limit: number,
@@ -96,7 +93,7 @@ export async function* damagedIn(
 }
 
 /** Encodes a position as an opaque text that is safe in URLs. */
-export function encodeCursor(position: Pick<ListPosition, "createdAt"> & { readonly sessionId: string }): string {
+export function encodeCursor(position: ListPosition): string {
   const text = btoa(`${position.createdAt}~${position.sessionId}`);
   return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
@@ -182,10 +179,7 @@ export function isIsoTime(value: unknown): value is string {
   return value.slice(8, 10) <= (value.slice(5, 7) === "02" ? "28" : "30") || new Date(value).toISOString() === value;
 }
 
-/**
- * Refuses a commit that is too large, or that no engine writes and whose position in lists would be wrong. Throws
- * `INVALID_INPUT` and `TOO_LARGE`.
- */
+/** Checks a commit. Throws `INVALID_INPUT` for one that no engine writes, and `TOO_LARGE`. */
 export function checkCommit(commit: Commit, maxBytes: number): void {
   const { sessionId, version, summary, payloads = [] } = commit;
   if (!isSessionId(sessionId) || summary.sessionId !== sessionId) throw invalidCommit("sessionId", sessionId);

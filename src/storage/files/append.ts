@@ -24,10 +24,7 @@ import { throwUnknown } from "./publish.js";
 import { hasVersion, highestVersion, noteVersion, packAt, pointHead, readCommit, readHeader } from "./read.js";
 import { sweepTemporary } from "./trash.js";
 
-/**
- * Versions after which the writer deletes what crashes left in the session's folder. It also does so when a session
- * ends or pauses, since most sessions have fewer versions.
- */
+/** How often a writer deletes what crashes left, in versions. It does so, too, when a session ends or pauses. */
 const SWEEP_EVERY = 64;
 
 /** The content of a version: one commit, or a session's first commits as a pack. */
@@ -63,10 +60,7 @@ export async function beginSession(store: Store, commits: readonly Commit[]): Pr
   await write(store, { at: store.layout.place(first.sessionId), first, last: own.at(-1) ?? first, data, payloads });
 }
 
-/**
- * Returns a copy of a commit, so that changes by the caller during the call do not reach the store. Refuses a commit
- * that cannot be stored as a file: checks the parts that become file names, and the size.
- */
+/** Copies a commit, which its caller may change. Refuses one too large, or with parts that can't be file names. */
 function checkedCopy({ payloads = [], ...commit }: Commit, maxBytes: number): Commit {
   const copies = payloads.map((payload) => ({ ...payload }));
   const own = { ...commit, summary: { ...commit.summary }, payloads: copies };
@@ -104,7 +98,6 @@ async function write(store: Store, written: Written): Promise<void> {
   }
 }
 
-/** Returns the markers that must exist before commits that are written at once. */
 function markersFor(first: Commit, { summary, version }: Commit): Marker[] {
   const { status, activeSince } = summary;
   const isActive = status === "active" && activeSince >= first.version && activeSince <= version;
@@ -186,10 +179,7 @@ function throwConflict(error: unknown, { sessionId, version }: Commit): never {
   throw isMissing(error) ? commitConflict(sessionId, version, "the session was removed") : error;
 }
 
-/**
- * Makes the folder of a new session. The folder is made before the removed ids are checked; a removal works in the
- * opposite order, so one sees the other.
- */
+/** The folder is made before the removed ids are checked; a removal does the opposite, so one sees the other. */
 async function makeSession(store: Store, { at, first }: Written): Promise<void> {
   const { disk, folders, layout } = store;
   const { sessionId: id, version, previousHash } = first;
@@ -221,19 +211,15 @@ async function checkPrevious(store: Store, { at, first, payloads }: Written): Pr
   }
 }
 
-/**
- * Checks that the previous commit has the body that the commit was decided on: somebody may have edited its file. Done while
- * the new file is made, so that it takes no time. Who gets the conflict reads the session, and finds what was edited.
- */
+/** Somebody may have edited the previous commit. The check takes no time while the new file is made. */
 async function checkUnedited(store: Store, { at, first }: Written, follows: string): Promise<void> {
   const previous = await readCommit(store, at, first.version - 1);
   if (previous?.body !== follows) throw commitConflict(at.id, first.version, "the newest version was edited");
 }
 
 /**
- * Refuses a commit whose version another commit has in the pack: its writer was suspended while that version's file
- * was packed and deleted, so that the name was free. Called after publishing, since files are deleted only after they
- * are packed.
+ * Refuses a commit whose version was packed, and its name free again, while its writer was suspended. Called after
+ * publishing, since files are deleted only after they are packed.
  */
 async function checkPack(store: Store, at: SessionPlace, commit: Commit): Promise<void> {
   const { sessionId: id, version, hash } = commit;

@@ -1,7 +1,4 @@
-/**
- * The file formats: a commit as two lines of JSON, payloads as compressed files, and the pack, which is several
- * commits in one file with an index at the end.
- */
+/** The file formats: commits, compressed payloads, and the pack of several commits with an index at its end. */
 import { kMaxLength } from "node:buffer";
 import type { Stats } from "node:fs";
 import { join } from "node:path";
@@ -19,10 +16,7 @@ export type CommitHeader = Omit<Commit, "body" | "payloads">;
 
 const NEWLINE = 10;
 
-/**
- * Encodes a commit as one JSON object in two lines, with the body on the second. JSON escapes newlines, so the first
- * newline ends the header, and a list reads only the header of a large commit.
- */
+/** Writes JSON in two lines, the body on the second: a list reads only the first. JSON escapes newlines. */
 export function encodeCommit(commit: Commit): string {
   const { sessionId, version, at, schema, previousHash, hash, summary } = commit;
   const header = JSON.stringify({ sessionId, version, at, schema, previousHash, hash, summary });
@@ -90,10 +84,7 @@ export function payloadFolder({ folder }: Pick<SessionPlace, "folder">): string 
   return join(folder, "payloads");
 }
 
-/**
- * Writes and syncs payloads (large evidence), before the commit that references them: one compressed file per content. The
- * text is stored as a JSON string, since UTF-8 cannot represent a lone surrogate.
- */
+/** Writes and syncs payloads, before their commit: as JSON strings, since UTF-8 has no lone surrogates. */
 export async function storePayloads(store: Store, at: SessionPlace, payloads: readonly Payload[]): Promise<void> {
   const { disk, folders } = store;
   const folder = payloadFolder(at);
@@ -156,7 +147,6 @@ export function packIndex(lengths: readonly number[]): string {
   return `${lines}${TITLE} ${digits(lengths.length)} ${digits(offsets.at(-1) ?? 0)}\n`;
 }
 
-/** Returns the versions' files as one pack. */
 export function packOf(files: readonly Buffer[]): Buffer {
   return Buffer.concat([...files, Buffer.from(packIndex(files.map(({ length }) => length)))]);
 }
@@ -174,10 +164,7 @@ export async function lookAtPack(store: Store, path: string): Promise<Pack> {
   return (await store.disk.readParts(path, (read, fileStat) => packIn(store, path, read, fileStat))) ?? NO_PACK;
 }
 
-/**
- * Returns the file of a version, or only its first bytes, and the number of versions in the pack; undefined if it is not in
- * the pack.
- */
+/** Returns a version's file or its first bytes, and the number of packed versions; undefined if it is not packed. */
 export async function readPacked(store: Store, path: string, version: number, most = Number.POSITIVE_INFINITY) {
   return store.disk.readParts(path, async (read, stat) => {
     const { count, indexAt } = await packIn(store, path, read, stat);

@@ -35,7 +35,6 @@ import {
 } from "./read.js";
 import { putInTrash } from "./trash.js";
 
-/** Prefix of packs that are being written. */
 const STAGED = `${TEMPORARY}pack-`;
 
 /**
@@ -171,10 +170,7 @@ interface Repaired {
   readonly damaged: { readonly sessionId: SessionId; readonly reason: string }[];
 }
 
-/**
- * Creates missing markers and completes removals. A copy that was made while the store was in use needs it, since its parts
- * are from different times: a session may lack markers, or exist although its removal was copied too.
- */
+/** Creates missing markers and completes removals: the parts of a copy may be from different times. */
 export async function rebuild(store: Store): Promise<Repaired> {
   const sum: Repaired = { sessions: 0, removed: 0, heads: 0, missing: [], damaged: [] };
   for await (const ids of sessionFolders(store)) await Promise.all(ids.map((id) => repairOne(store, id, sum)));
@@ -187,7 +183,6 @@ export async function rebuild(store: Store): Promise<Repaired> {
   return sum;
 }
 
-/** Does the same, removes superfluous markers, and reports damage. */
 export async function repairStore(store: Store): Promise<RepairReport> {
   const { background } = store;
   // Wait for heads that are about to be written. Not for all that follows: this process may go on committing.
@@ -249,7 +244,6 @@ async function lookAt(store: Store, at: SessionPlace) {
   }
 }
 
-/** Returns the damage of a log that lacks a version. */
 async function gapIn(store: Store, at: SessionPlace, newest: number): Promise<string | undefined> {
   const { count: packed } = await packAt(store, at);
   const versions = new Set(await versionsIn(store, at));
@@ -259,7 +253,6 @@ async function gapIn(store: Store, at: SessionPlace, newest: number): Promise<st
   return undefined;
 }
 
-/** Yields the ids of all sessions that have a folder, in batches. */
 async function* sessionFolders({ disk, layout }: Store): AsyncGenerator<SessionId[]> {
   const top = layout.top("sessions");
   for (const shelf of await disk.names(top)) {

@@ -1,7 +1,4 @@
-/**
- * The file system calls of the store. A missing file is returned as undefined, not as an error; everything that a
- * commit depends on is synced to the disk.
- */
+/** The file system calls of the store. A missing file is undefined, not an error. */
 import { constants as bufferConstants } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
@@ -14,7 +11,6 @@ import { type FileSystem, localFileSystem, type OpenFile } from "./file-system.j
 /** Prefix of temp files. Old files with it were left by a crash. */
 export const TEMPORARY = "tmp-";
 
-/** Returns a new unique path for a temp file in a folder. */
 export function temporaryIn(folder: string, prefix = TEMPORARY): string {
   return join(folder, `${prefix}${randomUUID()}`);
 }
@@ -32,10 +28,7 @@ const NO_FOLDER_SYNC: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCE
 const OPEN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
 const RENAME_ATTEMPTS = 6;
 
-/**
- * The flags of `open`. With O_NONBLOCK, opening a FIFO in the place of a file, or using it, fails; otherwise it would
- * block its thread forever.
- */
+/** With O_NONBLOCK, to open or use a FIFO in the place of a file fails; it would block its thread forever. */
 const READ = fs.constants.O_RDONLY | fs.constants.O_NONBLOCK;
 const WRITE = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_TRUNC | fs.constants.O_NONBLOCK;
 const TOUCH = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_APPEND | fs.constants.O_NONBLOCK;
@@ -57,7 +50,7 @@ export class Disk {
   }
 
   async exists(path: string): Promise<boolean> {
-    return (await this.fs.stat(path).catch(ignoreMissing)) !== undefined;
+    return (await this.stat(path)) !== undefined;
   }
 
   /** Returns the device and the inode of a path; undefined if it does not exist. A copy has another inode. */
@@ -105,7 +98,7 @@ export class Disk {
       await this.drop(path);
       throw error;
     }
-    // What it holds is on the disk, so nothing depends on the close. But Windows renames no folder with an open file in it.
+    // Its content is on the disk, so nothing depends on the close. But Windows renames no folder with an open file in it.
     const closing = file.close().catch(ignore);
     if (this.#windows) await closing;
   }
@@ -120,10 +113,7 @@ export class Disk {
     }
   }
 
-  /**
-   * Returns the file system's current time in milliseconds, by creating a file in the folder. Only this clock tells
-   * how old other files are: this process's clock may differ or be wrong.
-   */
+  /** Returns the file system's time in milliseconds, by making a file: only it tells how old other files are. */
   async now(folder: string): Promise<number> {
     const probe = temporaryIn(folder);
     await this.touch(probe);
@@ -151,7 +141,6 @@ export class Disk {
     await file.close();
   }
 
-  /** Syncs a folder's entries to the disk. */
   async syncFolder(path: string): Promise<void> {
     const folder = await this.openFolder(path);
     try {
@@ -191,7 +180,6 @@ export class Disk {
     }
   }
 
-  /** Gives a staged file its name, or deletes it. */
   async replaceOrDrop(staged: string, to: string): Promise<void> {
     try {
       await this.replace(staged, to);
@@ -212,7 +200,6 @@ export class Disk {
   }
 }
 
-/** Returns false if something could not be made because it exists. */
 async function isNew(making: Promise<unknown>): Promise<boolean> {
   try {
     await making;
@@ -229,10 +216,9 @@ const TOO_LONG = `it has a part of more than ${LONGEST} bytes`;
 /** A link may lead to a device, which has no end. */
 const NOT_REGULAR = "it is not a regular file";
 
-/** What is longer is read by Node itself, in the pool of threads. In bytes. */
+/** Node itself reads a longer file, in the pool of threads. In bytes. */
 const LONG = 64 * 1024;
 
-/** Reads an open file, or its first `most` bytes, and closes it. */
 async function readAndClose(file: OpenFile, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   try {
     const stat = await file.stat();

@@ -39,17 +39,13 @@ export function isMissing(error: unknown): boolean {
   return errnoOf(error) === "ENOENT";
 }
 
-/** Ignores the failure of a call because its file or folder does not exist; rethrows any other. */
 export function ignoreMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error;
 }
 
 export function ignore(): void {}
 
-/**
- * Throws the failure of an operation: a `PhasegateError` as it is, everything else as `STORAGE_FAILED`. Paths appear in
- * `cause` only.
- */
+/** Throws a `PhasegateError` as it is, and everything else as `STORAGE_FAILED`. Paths appear in `cause` only. */
 export function throwFailure(operation: string, error: unknown): never {
   if (error instanceof PhasegateError) throw error;
   const code = errnoOf(error);
@@ -67,7 +63,6 @@ export function outcomeUnknown(error: unknown): PhasegateError {
   return unknownOutcome({ operation: "append", cause: errnoOf(error) ?? "unknown", error });
 }
 
-/** Returns true if a commit may exist although its append failed. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return isPhasegateError(error, "STORAGE_FAILED") && error.details.outcome === "unknown";
 }
@@ -78,13 +73,11 @@ export function throwDamage(error: unknown, sessionId: SessionId, version: numbe
   throw reason === undefined ? error : tampered(sessionId, version, reason);
 }
 
-/** Builds `TAMPERED`: a file is not what was written. */
 export function tampered(sessionId: SessionId, version: number, reason: string): PhasegateError {
   const remedy = "Restore the session's folder from a backup, or remove the session.";
   return isTampered(sessionId, version, reason, remedy);
 }
 
-/** Passes on the items of an iteration, and reports its failures as those of an operation. */
 export async function* guardedEach<T>(operation: string, items: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
     yield* items;

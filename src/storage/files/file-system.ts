@@ -34,10 +34,10 @@ export interface OpenFile {
 }
 
 /**
- * The file system of a local disk. What looks at a path, links a file, or reads or writes a few bytes is done at once, on the
- * caller's thread: it takes some microseconds, and a round trip to Node's pool of threads takes ten times as long. What makes,
- * syncs or deletes a file, and what reads or writes much, goes to the pool. A long series of calls leaves room for the rest of
- * the process every few milliseconds.
+ * The file system of a local disk. Calls that look at a path, link a file, or read or write a few bytes run on the caller's
+ * thread: they take some microseconds, and a round trip to Node's pool of threads takes ten times as long. Calls that make,
+ * sync or delete a file, or read or write much, go to the pool. A long series of calls leaves room for the rest of the process
+ * every few milliseconds.
  */
 export const localFileSystem: FileSystem = { ...pooled, stat, readdir, open, link };
 

@@ -1,7 +1,4 @@
-/**
- * The paths of a file store, and what its operations share: what this process knows of it, folders made on first use, and tasks
- * that no caller waits for.
- */
+/** The paths of a file store, and the state and tasks that its operations share. */
 import { hash } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { RecentMap } from "../../workflow/cache.js";
@@ -12,7 +9,6 @@ import { ignore, isMissing } from "./failures.js";
 /** Device names that Windows reserves. A session id never begins with `_`, so the escaped name is free. */
 const DEVICES = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
 
-/** The folders directly below the root. */
 export const TOP_FOLDERS = ["sessions", "all", "active", "removed", "packed", "trash", "watching"] as const;
 
 /** A session and its folder; for a removed session, its folder in the trash. */
@@ -54,7 +50,6 @@ export class StoreLayout {
     return { id, folder: this.#spread("sessions", id) };
   }
 
-  /** Returns the folder that contains the session's folder. */
   shelf(id: SessionId): string {
     return dirname(this.#spread("sessions", id));
   }
@@ -92,10 +87,7 @@ export function sessionOf(name: string): SessionId | undefined {
   return isSessionId(id) ? id : undefined;
 }
 
-/**
- * Gives a commit its version: complete, synced, and only if the version is free. A commit is staged in the session's
- * own folder, so a writer that was overtaken by a removal finds its folder gone.
- */
+/** Gives a commit its version, if free. It is staged in the session's folder, which a removal takes away. */
 export interface Publisher {
   /** The system call that publishes. */
   readonly way: "link" | "rename";
@@ -105,10 +97,7 @@ export interface Publisher {
   versionOf(name: string): number;
   /** Writes a commit to a temp file and returns its path. */
   stage(folder: string, data: string | Uint8Array): Promise<string>;
-  /**
-   * Gives a staged commit its version. Returns false if the version is taken or the folder is gone. Any error except
-   * `outcomeUnknown` means that the commit was not published.
-   */
+  /** Returns false if the version is taken or the folder gone. Only after `outcomeUnknown` may it be published. */
   publish(folder: string, staged: string, version: number): Promise<boolean>;
   /** Deletes a version's file because the version is in the pack or lost a race. */
   remove(folder: string, version: number): Promise<void>;
@@ -120,7 +109,6 @@ export interface Publisher {
 export interface Pack {
   /** The number of packed versions; 0 if there is no pack. */
   readonly count: number;
-  /** The position of its index. */
   readonly indexAt: number;
   /** Identifies the file and its state: a pack is replaced by a longer one. */
   readonly identity: string;
@@ -134,7 +122,6 @@ interface KnownVersion {
   readonly hash: string | undefined;
 }
 
-/** A store that is open. */
 export interface Store {
   readonly disk: Disk;
   readonly layout: StoreLayout;
@@ -146,11 +133,9 @@ export interface Store {
   };
   readonly folders: Folders;
   readonly background: Background;
-  /** The packs that were read, by their paths. */
   readonly packs: Map<string, Pack>;
   /** The newest versions that this process has seen: with one, a read looks at two files and not at three, and syncs nothing. */
   readonly newest: RecentMap<SessionId, KnownVersion>;
-  /** The versions that are to be written into heads. */
   readonly heads: Map<SessionId, number>;
   /** The watchers of this process, which are called with each version that it may have written. */
   readonly listeners: Set<(id: SessionId, version: number) => void>;
@@ -168,11 +153,7 @@ export class Folders {
     this.#disk = disk;
   }
 
-  /**
-   * Runs an action in a folder. Makes the folder if necessary and syncs it to the disk. `transient` marks a folder
-   * that others may delete while it is empty: it is never cached, and is synced after the action, when it can no
-   * longer be deleted.
-   */
+  /** Runs an action in a folder, made if need be. An empty `transient` one may be deleted: it is not remembered. */
   async within<T>(folder: string, action: () => Promise<T>, transient = false): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const known = this.#known.has(folder);
@@ -199,7 +180,7 @@ export class Folders {
 /** Runs tasks that no caller waits for and that may fail: in order for each key. `idle` waits for all. */
 export class Background {
   readonly #tails = new Map<string, Promise<void>>();
-  /** What ends each pause. */
+  /** They end the pauses. */
   readonly #paused = new Set<() => void>();
   /** The number of callers that wait for tasks: none pauses then. */
   #waiting = 0;
@@ -224,7 +205,7 @@ export class Background {
         resolve();
       };
       const timer = setTimeout(end, ms);
-      // What waits for its time, such as a hint, must not keep the process alive.
+      // A task that waits for its time, such as a hint, must not keep the process alive.
       timer.unref();
       this.#paused.add(end);
     });

@@ -44,10 +44,7 @@ export async function listSessions(store: Store, query: SessionQuery): Promise<P
   return sessionPage(found, limit, hashes);
 }
 
-/**
- * Groups markers of one position: there can be two, after a crash or when a session has just become active again. Each
- * position is looked up once, and the version in the marker is ignored.
- */
+/** Groups markers of one position: after a crash or a resumption there are two. Each position is looked up once. */
 function byPosition(batch: readonly MarkerEntry[]): [MarkerEntry, ...MarkerEntry[]][] {
   const result: [MarkerEntry, ...MarkerEntry[]][] = [];
   for (const entry of batch) {
@@ -58,14 +55,12 @@ function byPosition(batch: readonly MarkerEntry[]): [MarkerEntry, ...MarkerEntry
   return result;
 }
 
-/** Yields the sessions that lists omit because they are damaged. */
 export async function* damagedSessions(store: Store): AsyncGenerator<SessionId> {
   for await (const { entry, newest } of checkAllMarkers(store, "all")) if (newest === "damaged") yield entry.sessionId;
 }
 
 const READ_AHEAD = 8;
 
-/** Yields the commits of a session in order, a few read ahead of the caller. */
 export async function* readLog(
   store: Store,
   id: SessionId,

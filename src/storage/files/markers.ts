@@ -14,7 +14,6 @@ import { newestHeader, syncVersions } from "./read.js";
 
 type Tree = "all" | "active";
 
-/** An empty file whose name holds a session's position in a list. */
 export interface Marker {
   readonly tree: Tree;
   /** The folder: the day of creation. */
@@ -64,7 +63,6 @@ const ORPHAN_MS = 3_600_000;
 /** Sessions read in parallel. */
 export const BATCH = 64;
 
-/** The header of a session's newest commit, if it can be read. */
 type FoundHeader = CommitHeader | "damaged" | undefined;
 
 /** Creates markers and syncs them, with one sync per day. Calls `onMade` for each that did not exist. */
@@ -146,7 +144,6 @@ export function checkMarker(store: Store, entry: MarkerEntry, newest: FoundHeade
   else if (isFalse(entry, newest)) store.background.run(id, () => removeUnneeded(store, id, marker));
 }
 
-/** Yields all markers of an index with their sessions, and checks each. */
 export async function* checkAllMarkers(store: Store, tree: Tree) {
   for await (const batch of walkMarkers(store, tree)) {
     const headers = await Promise.all(batch.map(({ sessionId }) => headerOrDamaged(store, sessionId)));
@@ -158,10 +155,7 @@ export async function* checkAllMarkers(store: Store, tree: Tree) {
   }
 }
 
-/**
- * Counts active sessions up to `upTo`. Reads sessions only if their markers reach it: false markers, left by a crash or a
- * suspended process, are then not counted, and removed.
- */
+/** Reads sessions only if their markers reach `upTo`: false ones, left by a crash, are then removed and not counted. */
 export async function countActive(store: Store, upTo: number): Promise<number> {
   const markers = await allMarkers(store, "active", upTo);
   if (markers.length < upTo) return markers.length;
@@ -173,7 +167,6 @@ export async function countActive(store: Store, upTo: number): Promise<number> {
   return active.size;
 }
 
-/** Removes a marker unless the session's newest commit needs it. */
 export async function removeUnneeded(store: Store, id: SessionId, marker: Marker): Promise<void> {
   if (await isNeeded(store, id, marker)) return;
   // Sync the commit that made the marker false: it must not be lost once the marker is gone.
@@ -183,10 +176,7 @@ export async function removeUnneeded(store: Store, id: SessionId, marker: Marker
   if (await isNeeded(store, id, marker)) await restoreMarker(store, id, marker);
 }
 
-/**
- * Creates a marker that a commit needs. Checks again afterwards: the session may have ended meanwhile, and its
- * writer found no marker to remove.
- */
+/** Checks again afterwards: the session may have ended meanwhile, and its writer found no marker to remove. */
 export async function restoreMarker(store: Store, id: SessionId, marker: Marker): Promise<void> {
   await placeMarkers(store, [marker]);
   if (await isNeeded(store, id, marker)) return;
@@ -207,7 +197,6 @@ async function removeOrphan(store: Store, { sessionId: id, marker }: MarkerEntry
   if (now - stat.mtimeMs >= ORPHAN_MS) await removeUnneeded(store, id, marker);
 }
 
-/** Returns the days of an index, newest first. */
 async function daysOf({ disk, layout }: Store, tree: Tree): Promise<readonly string[]> {
   const days = (await disk.names(layout.top(tree))).filter((name) => isIsoTime(`${name}T00:00:00.000Z`));
   return days.sort().reverse();
@@ -229,7 +218,6 @@ function isFalse({ marker, version }: MarkerEntry, newest: CommitHeader): boolea
   return version <= newest.version && !isTrue(marker, newest);
 }
 
-/** Returns true if the session's newest commit needs the marker. */
 function isTrue(marker: Marker, { summary }: Pick<CommitHeader, "summary">): boolean {
   return markersOf(summary).some(
     ({ tree, day, name }) => tree === marker.tree && day === marker.day && name === marker.name,

@@ -1,6 +1,5 @@
 /**
- * Publishing gives a staged commit its version, by a hard link or, on file systems without them, by a folder rename.
- * `format.json` records the method, because it decides the path of a version.
+ * A hard link, or else a rename, gives a staged commit its version. `format.json` records which: it decides the path.
  */
 import { join, sep } from "node:path";
 import { errnoOf, type PhasegateError } from "../../errors.js";
@@ -9,10 +8,7 @@ import { type Disk, temporaryIn } from "./disk.js";
 import { isMissing, notOpened, oddityOf, outcomeUnknown } from "./failures.js";
 import type { Publisher, StoreLayout } from "./layout.js";
 
-/**
- * Links a staged file to its version, then deletes the temp name. The two names exist only briefly: backup tools that
- * preserve hard links would otherwise confuse later contents of the two names.
- */
+/** Links a staged file, then deletes its temp name at once: backup tools that keep hard links would confuse them. */
 function linking(disk: Disk): Publisher {
   const path = (folder: string, version: number) => `${folder}${sep}${version}.json`;
   // On a network file system the answer to a link can be lost: the call fails, or its retry finds its own link. The inode
@@ -46,10 +42,7 @@ function linking(disk: Disk): Publisher {
   };
 }
 
-/**
- * For file systems without hard links: a staged folder that contains the commit is renamed to its version. The rename
- * fails if the version exists, since a folder that is not empty cannot be replaced.
- */
+/** Without hard links, a staged folder is renamed. That fails if the version exists: only an empty one is replaced. */
 function renaming(disk: Disk): Publisher {
   const path = (folder: string, version: number) => join(folder, String(version), "commit.json");
   const isThere = (name: string) => disk.exists(name).catch(throwUnknown);

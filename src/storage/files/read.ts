@@ -22,7 +22,6 @@ export async function readCommit(store: Store, at: SessionPlace, version: number
   return data && parseCommit(data, at.id, version);
 }
 
-/** Returns a commit without its body, reading no more than necessary. */
 export async function readHeader(store: Store, at: SessionPlace, version: number): Promise<CommitHeader | undefined> {
   const { data } = await readVersion(store, at, version, HEADER_BYTES);
   return data && headerIn(store, data, at, version);
@@ -66,10 +65,7 @@ export async function readVersion(
   }
 }
 
-/**
- * Reads `head`: the newest version at the time of writing, 0 if there is none, and the inode of the folder in which it was
- * written. Nothing else in the file is used.
- */
+/** Reads from `head` the newest version of then, 0 without one, and the inode of the folder in which it was written. */
 async function readHint({ disk }: Store, { id, folder }: SessionPlace) {
   const start = await disk.read(join(folder, "head"), HINT_BYTES).catch((error) => throwDamage(error, id, 0));
   const [, owner, version, place] = HINT.exec(start?.toString("latin1") ?? "") ?? [];
@@ -103,7 +99,6 @@ export async function hasVersion(store: Store, at: SessionPlace, version: number
   return (await hasFile(store, at, version)) || version <= (await packAt(store, at)).count;
 }
 
-/** Returns true if a version has a file of its own. */
 async function hasFile({ disk, publisher }: Store, at: SessionPlace, version: number): Promise<boolean> {
   return disk.exists(publisher.path(at.folder, version)).catch((error) => throwDamage(error, at.id, version));
 }
@@ -116,16 +111,13 @@ export function noteVersion({ newest }: Store, id: SessionId, version: number, h
   }
 }
 
-/**
- * Returns the newest commit, synced to the disk: its writer may have died before its own sync, and a commit that
- * was read must survive a power failure.
- */
+/** Returns a synced commit: its writer may have died before its own sync, and what was read must last. */
 export async function newestCommit(store: Store, id: SessionId): Promise<Commit | undefined> {
   const at = store.layout.place(id);
   const known = store.newest.get(id);
   const found = await findNewest(store, at);
   const commit = found && parseCommit(found.data, id, found.version);
-  // What this process knows was synced.
+  // The versions that this process knows with their hashes were synced.
   if (commit !== undefined && commit.hash === known?.hash) return commit;
   if (commit === undefined || !(await syncVersions(store, at))) {
     store.newest.delete(id);
@@ -144,10 +136,7 @@ export async function newestHeader(store: Store, id: SessionId): Promise<CommitH
   return headerIn(store, found.data, at, found.version);
 }
 
-/**
- * Returns the version in `head` if it was written in this folder. In a copy, `head` may have been copied later than
- * the folder's names, so a higher version does not mean that commits are missing.
- */
+/** Returns the version in `head` if it was written here: that of a copy may be later than the folder's names. */
 export async function hintedVersion(store: Store, id: SessionId): Promise<number> {
   const at = store.layout.place(id);
   const { version, folder } = await readHint(store, at);
@@ -192,18 +181,14 @@ async function lastFile(store: Store, at: SessionPlace, from: number): Promise<n
   return low;
 }
 
-/**
- * The time between a commit and the write of its session's head, in milliseconds. To replace a head takes as long as the rest
- * of a commit without its syncs. A reader whose head is some versions behind looks for these, which takes microseconds.
- */
+/** The delay of a head, in milliseconds: its write takes as long as a commit without syncs. */
 const PAUSE_MS = 1000;
 
 /**
- * Writes a version as the newest into the session's `head`, a second after the answer and not synced: readers treat it as a
- * hint. Of several versions, only the highest is written.
- *
- * It is not a hard link to the commit: backup tools that preserve hard links would confuse later contents of the two
- * names. It contains the inode of its folder, which differs in a copy: there it may be ahead of the log.
+ * Writes a version into `head`, a second after the answer and not synced: readers take it for a hint. Of several
+ * versions, only the highest is written. It is no hard link to the commit: backup tools that preserve hard links would
+ * confuse later contents of the two names. It has the inode of its folder, which differs in a copy: there it may be
+ * ahead of the log.
  */
 export function pointHead(store: Store, at: SessionPlace, version: number): void {
   const { background, heads } = store;

@@ -244,10 +244,7 @@ export class FileStorage implements StorageAdapter {
   }
 }
 
-/**
- * Makes one of the top folders. Refuses a link in its place: whatever is deleted in it, such as old trash, would be
- * deleted at the link's target.
- */
+/** Refuses a link in a folder's place: old trash would be deleted where it leads. */
 async function makeTop(disk: Disk, path: string): Promise<void> {
   if (await disk.makeFolder(path)) return;
   const real = await disk.fs.realpath(path).catch(ignoreMissing);

@@ -9,10 +9,7 @@ import type { SessionPlace, Store } from "./layout.js";
 import { activeMarker, allMarker, removeMarker } from "./markers.js";
 import { newestHeader } from "./read.js";
 
-/**
- * Removes a session, if it exists: the id is marked as used, the folder is moved to the trash in one step, then it is
- * deleted. The next removal completes one that died in between; lists remove its markers.
- */
+/** Marks the id as used, moves the folder to the trash in one step, and deletes it. Lists remove its markers. */
 export async function removeSession(store: Store, id: SessionId): Promise<void> {
   const { background, disk, folders, layout } = store;
   const at = layout.place(id);
@@ -42,10 +39,7 @@ const DEAD_AFTER_MS = 60_000;
 /** Names of heartbeat files. Other files in the folder are not touched. */
 const HEARTBEAT_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/**
- * Registers a watcher of this process immediately. It keeps a heartbeat file, so that a removed session stays in the trash
- * until its last commits were read. `isIn` resolves when other processes can see it; `leave` unregisters it.
- */
+/** The heartbeat file keeps removed sessions in the trash. `isIn` resolves when others see it; `leave` ends it. */
 export function enterWatch({ disk, layout, listeners }: Store, listener: (id: SessionId, version: number) => void) {
   const path = join(layout.top("watching"), randomUUID());
   listeners.add(listener);
@@ -85,15 +79,11 @@ async function isAlive(disk: Disk, path: string, now: number): Promise<boolean> 
 /** No call takes this long: older temp files were left by a crash. */
 const LEFT_MS = 3_600_000;
 
-/** Deletes temp files that crashes left in a session's folder and among its payloads. */
 export async function sweepTemporary(disk: Disk, folder: string): Promise<void> {
   for (const place of [folder, join(folder, "payloads")]) await sweepOld(disk, place);
 }
 
-/**
- * Deletes the old temp files in a folder. Their age is measured by the file system's clock, which stamped them: this
- * process's clock may be hours ahead, and calls of others may be running.
- */
+/** The file system's clock tells the age: this process's own may be hours ahead, and calls of others may be running. */
 async function sweepOld(disk: Disk, folder: string): Promise<void> {
   const paths = (await disk.names(folder))
     .filter((name) => name.startsWith(TEMPORARY))
@@ -106,7 +96,6 @@ async function sweepOld(disk: Disk, folder: string): Promise<void> {
   }
 }
 
-/** A removed session's folder in the trash. */
 export interface TrashEntry {
   readonly name: string;
   readonly path: string;

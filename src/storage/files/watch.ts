@@ -1,7 +1,4 @@
-/**
- * Watches sessions by polling. Sessions that can change are polled in every round, the others in turns; commits of
- * this process wake the watch immediately.
- */
+/** Polls sessions: those that can change in every round, others in turns. This process's own commits wake the watch. */
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
 import { orDamaged, Pause } from "../common/failures.js";
@@ -40,7 +37,6 @@ interface Watched {
   stamp: string | undefined;
 }
 
-/** Rounds after which the trash is emptied. */
 const EMPTY_EVERY = 50;
 
 export class SessionWatch {
@@ -209,7 +205,7 @@ export class SessionWatch {
   async #finish(): Promise<void> {
     this.#signal.removeEventListener("abort", this.#aborted);
     await this.#leave();
-    // What is left in the trash is deleted when the store is next opened.
+    // The rest of the trash is deleted when the store is next opened.
     await emptyTrash(this.#store).catch(ignore);
   }
 }

@@ -26,7 +26,6 @@ import {
 interface StoredSession {
   readonly commits: Commit[];
   readonly payloads: Map<string, string>;
-  /** The number of its last change. */
   changed: number;
 }
 
@@ -173,10 +172,7 @@ export class MemoryStorage implements StorageAdapter {
   }
 }
 
-/**
- * Returns the next commit that was not yielded. Its session goes to the end of the queue, so that a busy session does not
- * block the others.
- */
+/** The session goes to the end of the queue, so that a busy one does not block the others. */
 function takeNext({ query, unseen }: Watcher): Commit | undefined {
   for (const [commits, from] of unseen) {
     unseen.delete(commits);

@@ -1,28 +1,17 @@
-/**
- * Connections to the server: from a pool or a host's client. Also loads `pg`, detects commits that no standby
- * confirmed, and retries calls while the server cannot be reached.
- */
+/** Connections to the server. Detects commits that no standby confirmed; retries calls while no server is reached. */
 import { setTimeout as delay } from "node:timers/promises";
 import { PhasegateError } from "../../errors.js";
 import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected, NotReplicated } from "./failures.js";
 import type { PgClient, PgListeningClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./options.js";
 
 export interface Connections {
-  /**
-   * Runs work on a client that nobody else uses meanwhile. Throws `NotConnected` if there is none, and otherwise what
-   * the work throws.
-   */
+  /** Nobody else uses the client meanwhile. Throws `NotConnected` if there is none, and what the work throws. */
   use<T>(work: (client: PgClient) => Promise<T>): Promise<T>;
   /** True if a lost connection is replaced by a new one. */
   readonly canReconnect: boolean;
-  /**
-   * Returns a separate connection, which the caller connects and ends; undefined if none can be made. Throws
-   * `NotConnected` while no server is found.
-   */
+  /** The caller connects and ends it. Undefined if none can be made. Throws `NotConnected` while no server is found. */
   listening(): Promise<PgListeningClient | undefined>;
-  /** Reports why a listening connection failed. */
   failed(error: unknown): void;
-  /** Releases the connections made here. */
   close(): Promise<void>;
 }
 
@@ -76,10 +65,7 @@ export class PoolConnections implements Connections {
     return new Client(listeningOptions(this.#pool.options));
   }
 
-  /**
-   * Starts a new round if the server refuses to write: it may have been the primary, and all existing connections
-   * lead to it.
-   */
+  /** A server that refuses to write may have been the primary, to which all existing connections lead. */
   failed(error: unknown): void {
     if (isReadOnly(error)) this.#round += 1;
   }
@@ -92,10 +78,9 @@ export class PoolConnections implements Connections {
 }
 
 /**
- * Handles the errors of connections that the server ends. Such an error belongs to no call, or the call fails by
- * itself; an unhandled `error` event would end the process. The pool handles errors of idle connections only, and a
- * connection can end in the same packet that made it ready. So each gets a handler at the earliest event, for its
- * whole life.
+ * Handles the errors of connections that the server ends: they belong to no call, or the call fails by itself, and an
+ * unhandled `error` event would end the process. The pool handles those of idle connections only, and a connection can
+ * end in the packet that made it ready. So each gets a handler at the earliest event, for its whole life.
  */
 function handlePoolErrors(pool: PgPool): void {
   if (knownPools.has(pool)) return;
@@ -139,7 +124,6 @@ export class ClientConnections implements Connections {
 
 export function ignore(): void {}
 
-/** Loads `pg`, an optional dependency. Throws `INTERNAL` if it is not installed. */
 export async function loadPg(load: () => Promise<typeof import("pg")> = () => import("pg")) {
   try {
     return await load();
@@ -152,20 +136,13 @@ export async function loadPg(load: () => Promise<typeof import("pg")> = () => im
   }
 }
 
-/**
- * The server function that waits for standbys. A notice from it means that the wait was cancelled
- * (`pg_cancel_backend`): the server reports the commit as done although no standby may have it. The notice's text is
- * localized, the function's name is not.
- */
+/** The server function whose notice tells that no standby was waited for. Notices are localized, its name is not. */
 const WAITS_FOR_STANDBY = "SyncRepWaitForLSN";
 
 const knownClients = new WeakSet<PgClient>();
 const unreplicated = new WeakSet<PgClient>();
 
-/**
- * Handles the errors of a connection for its whole life: an unhandled `error` event would end the process. The next
- * user of the connection gets the failure of its call.
- */
+/** An unhandled `error` event would end the process. The next user of the connection gets the failure of its call. */
 function handleClientErrors(client: PgClient): void {
   if (knownClients.has(client)) return;
   knownClients.add(client);
@@ -175,10 +152,7 @@ function handleClientErrors(client: PgClient): void {
   });
 }
 
-/**
- * Runs a write and tells whether the server waited for its standbys, as `synchronous_commit` and
- * `synchronous_standby_names` demand. If it did not, the data may be lost with this server.
- */
+/** `waited` is false if the server did not wait for its standbys: the data may be lost with this server. */
 export async function withStandby<T>(client: PgClient, write: () => Promise<T>) {
   unreplicated.delete(client);
   const result = await write();
@@ -208,7 +182,6 @@ export class Retrier {
     return (await this.repeatable(operation, (client) => client.query<R>(query))).rows;
   }
 
-  /** Runs idempotent work. Throws `STORAGE_FAILED`. */
   async repeatable<T>(operation: string, work: (client: PgClient) => Promise<T>): Promise<T> {
     const backoff = this.backoff();
     for (;;) {
@@ -233,7 +206,6 @@ export class Retrier {
     };
   }
 
-  /** Returns true if another attempt may succeed after this error. */
   mayRepeat(error: unknown): boolean {
     return isRolledBack(error) || ((isLost(error) || isReadOnly(error)) && this.#connections.canReconnect);
   }

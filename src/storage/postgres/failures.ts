@@ -1,7 +1,4 @@
-/**
- * The errors of the PostgreSQL store: which failures are lost connections, rollbacks or refusals, and what users are
- * told.
- */
+/** The errors of the PostgreSQL store: lost connections, rollbacks, refusals, and what users are told. */
 import { errnoOf, PhasegateError } from "../../errors.js";
 import { storageFailure, unknownOutcome } from "../common/failures.js";
 import { NOT_WRITTEN } from "./rows.js";
@@ -35,7 +32,6 @@ const POOLER_HAS_STATEMENTS = [
   "Open the storage with preparedStatements: false, or set max_prepared_statements in pgbouncer 1.21 or newer.",
 ] as const;
 
-/** Cause and remedy by SQLSTATE. */
 const KNOWN: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   "25006": [
     "the server is read-only",
@@ -90,12 +86,9 @@ const RULE_IN_THE_WAY = [
 
 /** SQLSTATEs of a rollback in favour of another transaction: the statement may be repeated. */
 const ROLLED_BACK = new Set(["40001", "40P01"]);
-/**
- * SQLSTATEs of a server that ends or refuses connections: shutdown, startup, too many connections. Class 08 is
- * connection failures.
- */
+/** SQLSTATEs of a server that ends or refuses connections. Class 08 is connection failures. */
 const LOST_STATES = /^(08...|57P0[1235]|53300|25P03)$/;
-/** What distinguishes a SQLSTATE from the code of a failed system call, such as EBADF. */
+/** No code of a failed system call, such as EBADF, is one. */
 const SQLSTATE = /^(?:\d\w|F0|HV|P0|XX)\w{3}$/;
 /** All connections of the pool are in use for longer than the connection timeout. */
 const EXHAUSTED = /timeout exceeded when trying to connect/;
@@ -123,7 +116,7 @@ export function isRolledBack(error: unknown): boolean {
   return error instanceof NotReplicated || ROLLED_BACK.has(codeOf(error) ?? "");
 }
 
-/** Returns true if the connection is gone or was never made. What was sent may or may not have been done. */
+/** Returns true if the connection is gone or was never made. The server may or may not have done the last statement. */
 export function isLost(error: unknown): boolean {
   if (error instanceof NotConnected) return isLost(error.cause);
   if (error instanceof WrongRole) return true;

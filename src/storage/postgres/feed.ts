@@ -1,6 +1,6 @@
 /**
- * Reads commits of all sessions in the order in which they became visible, and one session's log. What is new is found by
- * comparing transaction snapshots, because the ids of concurrent transactions are not in the order of their commits.
+ * Reads one session's log, and the commits of all in the order in which they became visible: by transaction snapshots,
+ * because the ids of concurrent transactions are not in that order.
  */
 import type { Changes, Commit } from "../../ports/storage-adapter.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
@@ -19,7 +19,6 @@ interface FeedRow extends CommitRow {
 /** A row of a page. Without any commit, there is one with the snapshot alone. */
 type FoundRow = FeedRow | (Pick<FeedRow, "until" | "known"> & { readonly xid: null } & Record<string, unknown>);
 
-/** A commit that was read, and its transaction. */
 interface Seen {
   readonly xid: string;
   readonly session: string;
@@ -28,9 +27,7 @@ interface Seen {
 
 /** The position of a reader of all commits. */
 export interface FeedPosition {
-  /**
-   * A snapshot of the server as text (`xmin:xmax:running`). Commits visible now that were not visible in it are new.
-   */
+  /** The server's snapshot as text (`xmin:xmax:running`). A commit that is visible now, and was not in it, is new. */
   readonly snapshot: string;
   /** The commit with the newest transaction of those that were read and are there. */
   readonly newest?: Seen;
@@ -42,10 +39,7 @@ const PAGE = 100;
 /** Limits how many of the newest commits a position remembers. */
 const SEEN_MAX = 1000;
 
-/**
- * A snapshot of the server. On a standby a snapshot does not list the transactions that are in progress, so there it
- * ends before the oldest of them.
- */
+/** A standby's snapshot does not list the transactions in progress, so it ends before the oldest of them. */
 const SNAPSHOT = `CASE WHEN pg_is_in_recovery()
   THEN concat(pg_snapshot_xmin(pg_current_snapshot()), ':', pg_snapshot_xmin(pg_current_snapshot()), ':')
   ELSE pg_current_snapshot()::text END AS snapshot`;
@@ -112,8 +106,8 @@ export class CommitFeed {
   }
 
   /**
-   * Returns the sessions of a kind with commits since a position, and those that were removed since; without a position, all
-   * of the kind. It is one statement: a second one could reach a server that does not have what the first one saw.
+   * Returns the sessions of a kind with commits since a position, and the removed ones; without a position, all of the
+   * kind. One statement: a second one could reach a server that does not have what the first one saw.
    */
   async changes(kind: string, since?: string): Promise<Changes> {
     type Row = LastRow & { readonly known: boolean; readonly ids: readonly string[] };
@@ -268,8 +262,8 @@ function snapshotText({ high, underWay }: Snapshot): string {
 }
 
 /**
- * Returns the snapshot, cut off after the last commit that was seen. A later id may have been assigned to a
- * transaction that left no trace on the disk; after a crash the server assigns it again, perhaps to a commit.
+ * Cuts a snapshot off after the last commit that was seen. A later id may be of a transaction that left no trace on the
+ * disk: after a crash the server assigns it again, perhaps to a commit.
  */
 export function positionAfter(snapshot: string, lastSeen: string): string {
   const end = BigInt(lastSeen) + 1n;

@@ -1,7 +1,4 @@
-/**
- * Addresses with several hosts: reads them as libpq does, and finds the server with the wanted role, again after each
- * failover.
- */
+/** Reads addresses with several hosts as libpq does, and finds the server with the wanted role after each failover. */
 import { type Connections, ignore, type PoolConnections } from "./connections.js";
 import { isExhausted, isLost, isReadOnly, NotConnected, unusable, WrongRole } from "./failures.js";
 import type { PgClient, PgListeningClient } from "./options.js";
@@ -88,11 +85,7 @@ function checkUrl(url: string): string {
 /** Makes a pool for one server, whose connections are used only while the server has this role. */
 type OpenPool = (url: string, role: WantedRole) => PoolConnections;
 
-/**
- * Connections to one of several servers: the first of the address that can be reached and has the wanted role. After
- * a lost connection or a refused write, the search starts again, so that after a failover the next attempt reaches
- * the new primary.
- */
+/** Connects to the first server with the wanted role, and searches again after a lost connection or a refused write. */
 export class HostConnections implements Connections {
   readonly canReconnect = true;
   readonly #list: HostList;

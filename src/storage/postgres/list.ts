@@ -27,10 +27,7 @@ export async function listSessions(
   return sessionPage(found, limit, hashes);
 }
 
-/**
- * Builds the statement for a page; undefined if no session can match. Most are not prepared: the server then plans them for
- * their values, and chooses the index by the selectivity of each filter.
- */
+/** Undefined if no session can match. Most are not prepared: the server then chooses the index by their values. */
 function listStatement(schema: string, preparation: Preparation, query: SessionQuery, limit: number) {
   const values: unknown[] = [limit];
   const value = (given: unknown) => `$${values.push(given)}`;
@@ -49,10 +46,7 @@ function listStatement(schema: string, preparation: Preparation, query: SessionQ
 
 const ORDER = "ORDER BY created_at DESC, session_id";
 
-/**
- * Returns true if the sessions of a list are together in an index of their own: those on a target that are open. Each start
- * asks for them. Prepared, the statement takes a tenth of the time that the server needs to plan it.
- */
+/** The open sessions on a target have an index. Each start asks for them; planning would take ten times as long. */
 function listsOpenOnTarget({ status = [], target, workflowType, owner, updatedBefore }: SessionQuery): boolean {
   const isOpen = status.length === OPEN.length && OPEN.every((one) => status.includes(one));
   // Few of them may have this owner or this time, and other indexes find these.

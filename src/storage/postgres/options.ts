@@ -42,7 +42,6 @@ export type PostgresStorageOptions = PostgresPlace & {
   readonly statementTimeoutMs?: number;
 };
 
-/** The options with their defaults. */
 export type PostgresSettings = ReturnType<typeof readOptions>;
 
 /** The maximum of a timer; a larger value would fire at once. */

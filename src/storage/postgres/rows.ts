@@ -78,9 +78,7 @@ const UNSTORABLE = /[\u0000\u001a\ud800-\udfff]/gu;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the mark
 const ENCODED = /\u001a([0-9a-f]{4})/g;
 
-/**
- * Encodes a text for storage. Most are unchanged, which is checked without a regular expression over the whole body.
- */
+/** Most texts are unchanged, which is checked without a regular expression over the whole body. */
 export function encodeText(text: string): string {
   if (text.isWellFormed() && !text.includes("\0") && !text.includes(MARK)) return text;
   return text.replace(UNSTORABLE, (character) => MARK + character.charCodeAt(0).toString(16).padStart(4, "0"));
@@ -150,10 +148,7 @@ export function createStatements(schema: string, preparation: Preparation) {
       AND EXISTS (SELECT FROM ${s}.sessions s WHERE s.session_id = $1 AND s.hash <> '') ORDER BY c.version LIMIT $3`),
     state: statement(`SELECT version, hash, removed_at IS NOT NULL AS removed FROM ${s}.sessions
       WHERE session_id = $1`),
-    /**
-     * Updates a session's row without a change. The server acknowledges this when everything written before is on its
-     * disk and on its standbys.
-     */
+    /** An update without a change: acknowledged when all that was written before is on the disk and the standbys. */
     makeDurable: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING session_id`),
     /** Does the same, and returns a row if a version has this hash: the row tells if a trigger kept it from being done. */
     confirm: statement(`WITH done AS (UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING 1)
@@ -165,9 +160,7 @@ export function createStatements(schema: string, preparation: Preparation) {
         FROM ${s}.commits c WHERE c.session_id = s.session_id), 0)
       + coalesce((SELECT sum(pg_column_size(p.body)) FROM ${s}.payloads p WHERE p.session_id = s.session_id), 0)
       AS bytes FROM ${s}.sessions s WHERE s.session_id = $1 AND s.hash <> ''`),
-    /** Writes a commit with its payloads; one row on success. See {@link appending}. */
     append: statement(appending(s)),
-    /** Writes commits of several sessions: see {@link appendingAll}. */
     appendAll: statement(appendingAll(s)),
     /** Notifies a channel if anybody listens. */
     wake: statement(`SELECT pg_notify($1, '') WHERE EXISTS (SELECT FROM ${s}.listeners WHERE until > now())`),

@@ -1,7 +1,4 @@
-/**
- * Prepares a schema: checks the server and runs the migrations. A released migration is never changed, because tables
- * exist that it has made.
- */
+/** Checks the server and runs the migrations. A released one is never changed: tables exist that it has made. */
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { tooNew } from "../common/failures.js";
 import { notWritten, unusable } from "./failures.js";
@@ -11,9 +8,8 @@ import type { PgClient } from "./options.js";
 const OLDEST_SERVER = 140_000;
 
 /**
- * Migrates a schema's tables once, however many hosts start at the same time: under an advisory lock, in one
- * transaction. If nothing is to do, it takes no lock and needs no right to create tables. Returns what an acknowledged commit
- * survives on this server.
+ * Migrates a schema's tables once, however many hosts start: under an advisory lock, in one transaction. Returns what
+ * an acknowledged commit survives. Without work it takes no lock, and needs no right to create tables.
  */
 export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<"process" | "power"> {
   const durability = await checkServer(client);
@@ -95,10 +91,7 @@ async function makeSchema(client: PgClient, schema: string): Promise<void> {
   });
 }
 
-/**
- * Resets transaction ids that are ahead of the server, as in commits restored from another server's dump: `watch`
- * would take them for new once the server reaches them.
- */
+/** Resets transaction ids of another server's dump that are ahead: `watch` would take them for new, once reached. */
 async function healTransactions(client: PgClient, schema: string): Promise<void> {
   for (const [table, xid] of [
     ["commits", "xid"],

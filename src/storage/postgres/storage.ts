@@ -60,7 +60,7 @@ import { CommitAppender, checkRowCommit, removeSession } from "./write.js";
  * by a write that finds its hash. If that is not possible, it fails with `STORAGE_FAILED` and `outcome: "unknown"`.
  *
  * There is no `compact`, because the server's own vacuum frees space. Every method throws `PhasegateError`
- * `STORAGE_FAILED` when the server fails. What cannot be read as it was written throws `TAMPERED`.
+ * `STORAGE_FAILED` when the server fails. A commit that cannot be read as it was written throws `TAMPERED`.
  */
 export class PostgresStorage implements StorageAdapter {
   /** The durability of this storage, its limits, and whether several processes may use it. */

@@ -58,10 +58,7 @@ async function* newCommits({ retrier, feed }: WatchParts, position: FeedPosition
 
 const [ANNOUNCE_MS, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, CLOSE_MS] = [60_000, 100, 5000, 2000];
 
-/**
- * A separate connection for notifications, replaced when it is lost. It only wakes the watch, also after each
- * reconnection, since notifications may have been missed. If none can be made, the watch polls.
- */
+/** A connection for notifications, replaced when it is lost. It also wakes the watch then, which polls without one. */
 class Listener {
   readonly #connections: Connections;
   readonly #schema: string;
@@ -176,13 +173,11 @@ export class Channel {
     this.#name = channelOf(schema);
   }
 
-  /** Sends a notification soon, for all appends until then. */
   notify(): void {
     this.#timer ??= setTimeout(() => void this.#sending.then(() => this.now()), GATHER_MS);
     this.#timer.unref();
   }
 
-  /** Sends it immediately and waits for it. */
   now(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

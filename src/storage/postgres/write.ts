@@ -9,7 +9,7 @@
  * Commits of concurrent sessions share a statement, and so its round trip and the server's sync: with a hundred sessions at
  * once, that is many times as many commits a second. A commit that comes alone is sent at once. Those that come while others
  * are under way wait until one of these is answered, and go together. A group does not wait for rows that somebody else has
- * locked, so a session that is held up does not hold up the others. What it has not written is sent alone, which tells why.
+ * locked, so a session that is held up does not hold up the others. A commit that it has not written is sent alone, which tells why.
  */
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import { isPhasegateError } from "../../errors.js";
@@ -40,7 +40,7 @@ interface Sending extends Pick<Commit, "sessionId" | "version" | "previousHash" 
   readonly payloads: readonly [string[], string[]];
 }
 
-/** What came of a sent commit; `unconfirmed` if the server did not wait for its standbys, `left` by a group. */
+/** The outcome of a sent commit; `unconfirmed` if the server did not wait for its standbys, `left` by a group. */
 type Sent = "written" | "unconfirmed" | "refused" | "left";
 
 /** A commit that waits to be sent together with others. */
@@ -57,10 +57,7 @@ const UNDER_WAY_MAX = 2;
 /** The most commits in a statement, and characters of their bodies: others go with the next one. */
 const COMMITS_MAX = 256;
 const CHARACTERS_MAX = 1024 * 1024;
-/**
- * If there are more commits than this, a group has half of those that are sent or wait. One with all of them would keep the
- * server waiting for this process, and then this process for the server.
- */
+/** With more commits, a group has half of them: or server and process would wait for each other in turn. */
 const FEW = 16;
 
 export class CommitAppender {
@@ -94,7 +91,7 @@ export class CommitAppender {
         const sent = await (mayJoin ? this.#sendOrWait(sending) : this.#send(sending));
         if (sent === "written") return;
         mayJoin = false;
-        // What a group has not written is sent alone, however often.
+        // A commit that a group has not written is sent alone, however often.
         if (sent === "left") continue;
         unanswered ||= sent === "unconfirmed";
         if (unanswered && (await this.#confirm(sending))) return;
@@ -110,7 +107,6 @@ export class CommitAppender {
     }
   }
 
-  /** Resolves when no commit waits any more, and none is under way. */
   async settled(): Promise<void> {
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#onSettled.push(resolve));
   }
@@ -129,10 +125,7 @@ export class CommitAppender {
     return this.#connections.use((client) => withStandby(client, () => client.query<Row>(query)));
   }
 
-  /**
-   * Sends a commit, at once or with others. Returns `left` if a group has not written it, for whatever reason. Throws what
-   * sending it alone would throw, and `isLost` errors of a group, which may have been written.
-   */
+  /** Returns `left` if a group has not written it. Throws as a commit alone does; after `isLost` it may be written. */
   #sendOrWait(sending: Sending): Promise<Sent> {
     if (this.#underWay < UNDER_WAY_MAX) return this.#underWayWith(1, () => this.#send(sending));
     return new Promise((resolve, reject) => {
@@ -163,7 +156,6 @@ export class CommitAppender {
     else this.#underWayWith(1, () => this.#send(first)).then(first.resolve, first.reject);
   }
 
-  /** Sends commits together. Never rejects. */
   async #sendGroup(group: readonly Waiting[]): Promise<void> {
     try {
       const columns = group[0]?.values.map((_, index) => group.map(({ values }) => values[index] ?? null)) ?? [];
@@ -173,10 +165,10 @@ export class CommitAppender {
         resolve(!written.has(sessionId) ? "left" : waited ? "written" : "unconfirmed");
       }
     } catch (error) {
-      // What the server refuses is rolled back. The reason may be another commit of the group.
+      // A refused group is rolled back. The reason may be another commit of it.
       for (const { resolve, reject } of group) isAnswered(error) ? resolve("left") : reject(error);
     }
-    // Who was answered goes on in this turn: what they append next goes together again.
+    // The callers go on in this turn: their next commits go together again.
     await endOfTurn();
   }
 
@@ -222,10 +214,7 @@ export function checkRowCommit(commit: Commit, maxBytes: number): void {
   checkCommit(commit, maxBytes);
 }
 
-/**
- * Removes a session, if it exists, and deletes old tombstones. The emptied row stays, so that the id remains reserved. A
- * tombstone commit stays for an hour, visible to watches only, so that they learn of the deletion.
- */
+/** The emptied row keeps the id reserved. A tombstone commit tells watches for an hour; old ones are deleted. */
 export async function removeSession(retrier: Retrier, schema: string, id: SessionId): Promise<void> {
   const s = `"${schema}"`;
   const remove = (client: PgClient) =>

@@ -16,7 +16,6 @@ import {
 } from "./failures.js";
 import { statements, type TableNames } from "./rows.js";
 
-/** A file, and its identity when the database was opened. */
 interface KnownFile {
   readonly name: string;
   readonly stats: Stats;
@@ -68,7 +67,6 @@ function isUnchanged(now: Stats, known: Stats): boolean {
   return now.mtimeMs === known.mtimeMs && now.ctimeMs === known.ctimeMs && isSame(now, known);
 }
 
-/** Returns a file's identity; undefined if it does not exist. */
 export function knownFile(name: string): KnownFile | undefined {
   const stats = statSync(name, { throwIfNoEntry: false });
   return stats && { name, stats };
@@ -78,7 +76,6 @@ function isSame(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.dev === b.dev;
 }
 
-/** The longest pause between two attempts, in milliseconds. */
 const PAUSE_MAX = 20;
 
 /** Returns the pause after so many attempts that have met a lock, in milliseconds. */
@@ -125,10 +122,7 @@ export class Connection {
     return Number(lastInsertRowid);
   }
 
-  /**
-   * Runs an action that may meet a lock, and retries it until the busy timeout. The event loop continues between the
-   * attempts, which SQLite's own waiting would block. The first attempt is synchronous. Throws `BUSY`.
-   */
+  /** Retries what meets a lock; the event loop goes on between. The first attempt is synchronous. Throws `BUSY`. */
   async withRetry<T>(operation: string, work: () => T, timeout = this.busyTimeout): Promise<T> {
     const begun = performance.now();
     for (let tries = 1; ; tries += 1) {

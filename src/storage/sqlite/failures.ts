@@ -2,32 +2,29 @@
 import { errnoOf, PhasegateError } from "../../errors.js";
 import { tampered as isTampered, storageFailure, unknownOutcome } from "../common/failures.js";
 
-/** The names of SQLite's result codes: the low byte of an error's code. */
-const NAMES: Readonly<Record<number, string>> = {
-  1: "SQLITE_ERROR",
-  5: "SQLITE_BUSY",
-  6: "SQLITE_LOCKED",
-  7: "SQLITE_NOMEM",
-  8: "SQLITE_READONLY",
-  10: "SQLITE_IOERR",
-  11: "SQLITE_CORRUPT",
-  13: "SQLITE_FULL",
-  14: "SQLITE_CANTOPEN",
-  15: "SQLITE_PROTOCOL",
-  18: "SQLITE_TOOBIG",
-  19: "SQLITE_CONSTRAINT",
-  26: "SQLITE_NOTADB",
+/** SQLite's result codes, which are the low byte of an error's code: the name, and what to do about it. */
+const RESULTS: Readonly<Record<number, readonly [name: string, remedy?: string]>> = {
+  1: ["SQLITE_ERROR"],
+  5: ["SQLITE_BUSY"],
+  6: ["SQLITE_LOCKED"],
+  7: ["SQLITE_NOMEM"],
+  8: ["SQLITE_READONLY", "Give this process the right to write the database and its folder, then repeat the call."],
+  10: ["SQLITE_IOERR", "The disk reports a fault: check it, and that the database is not on a network file system."],
+  11: [
+    "SQLITE_CORRUPT",
+    "The database is damaged: restore it from a backup; PRAGMA integrity_check says what is wrong.",
+  ],
+  13: ["SQLITE_FULL", "Free disk space where the database is, or raise its max_page_count, then repeat the call."],
+  14: [
+    "SQLITE_CANTOPEN",
+    "Check that the database is a file in a folder that this process may write, then repeat the call.",
+  ],
+  15: ["SQLITE_PROTOCOL"],
+  18: ["SQLITE_TOOBIG"],
+  19: ["SQLITE_CONSTRAINT"],
+  26: ["SQLITE_NOTADB", "This file is no SQLite database, or an encrypted one: name another file."],
 };
-
-const REMEDIES: Readonly<Record<string, string>> = {
-  SQLITE_FULL: "Free disk space where the database is, or raise its max_page_count, then repeat the call.",
-  SQLITE_READONLY: "Give this process the right to write the database and its folder, then repeat the call.",
-  SQLITE_CANTOPEN: "Check that the database is a file in a folder that this process may write, then repeat the call.",
-  SQLITE_IOERR: "The disk reports a fault: check it, and that the database is not on a network file system.",
-  SQLITE_CORRUPT: "The database is damaged: restore it from a backup; PRAGMA integrity_check says what is wrong.",
-  ERR_INVALID_STATE: "The database was closed: open the storage again.",
-  SQLITE_NOTADB: "This file is no SQLite database, or an encrypted one: name another file.",
-};
+const CLOSED = "The database was closed: open the storage again.";
 const OTHER = "Check that the database is there and writable, then repeat the call.";
 
 /** Locks that others hold briefly: SQLITE_BUSY, SQLITE_LOCKED, and SQLITE_PROTOCOL, a race for the WAL's lock. */
@@ -39,8 +36,12 @@ const subject = "session database";
 
 /** Returns the name of SQLite's result code; undefined for other errors. */
 export function sqliteCode(error: unknown): string | undefined {
+  return resultOf(error)?.[0];
+}
+
+function resultOf(error: unknown): readonly [name: string, remedy?: string] | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
-  return NAMES[error.errcode & 0xff] ?? `SQLite error ${error.errcode}`;
+  return RESULTS[error.errcode & 0xff] ?? [`SQLite error ${error.errcode}`];
 }
 
 export function isLocked(error: unknown): boolean {
@@ -52,11 +53,10 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return !NOT_WRITTEN.has(sqliteCode(error));
 }
 
-/** Returns a `PhasegateError` unchanged and maps everything else to `STORAGE_FAILED`. */
 export function asStorageFailure(operation: string, error: unknown): unknown {
   if (error instanceof PhasegateError) return error;
-  const cause = causeOf(error);
-  return storageFailed(operation, cause, REMEDIES[cause] ?? OTHER, error);
+  const remedy = errnoOf(error) === "ERR_INVALID_STATE" ? CLOSED : (resultOf(error)?.[1] ?? OTHER);
+  return storageFailed(operation, causeOf(error), remedy, error);
 }
 
 export function storageFailed(operation: string, cause: string, remedy: string, error?: unknown): PhasegateError {
@@ -103,7 +103,6 @@ export function locked(operation: string, waitedMs: number, error: unknown): Pha
   });
 }
 
-/** Builds `TAMPERED`: a row is not what was written. */
 export function tampered(sessionId: string, version: number, reason: string): PhasegateError {
   return isTampered(sessionId, version, reason, "Restore the database from a backup, or remove the session.");
 }

@@ -119,11 +119,7 @@ function olderThan(time: string): Condition[] {
   ];
 }
 
-/**
- * Returns the sessions of a kind that have changed since a position, and those that were removed. A database is known by
- * the time at which it was made. A session may be removed long after its tombstone, so that removed ones are found by the
- * row that was made then.
- */
+/** The time of its making identifies a database. Removed sessions are found by rows made at their removal. */
 export function findChanges(connection: Connection, kind: string, since: string | undefined): Changes {
   const { sessions, commits, removed, migrations } = connection.names;
   const position = `SELECT (SELECT applied_at FROM ${migrations} WHERE version = 1) AS made,

@@ -1,7 +1,4 @@
-/**
- * Opens a database: creates its file, loads `node:sqlite`, sets the connection up and runs the migrations. A released
- * migration is never changed, because databases exist that it has made.
- */
+/** Opens and migrates a database. A released migration is never changed: databases exist that it has made. */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
@@ -16,22 +13,13 @@ import { createViews } from "./views.js";
 const IN_MEMORY = ":memory:";
 /** The write-ahead log is truncated to this size after a burst, in bytes. */
 const WAL_MAX = 16 * 1024 * 1024;
-/**
- * A checkpoint writes each changed page once, however many commits have changed it. SQLite's own 1,000 pages are those of a
- * few transactions of a hundred sessions.
- */
+/** A checkpoint writes each changed page once, however many commits have changed it. SQLite's 1,000 are too few. */
 const CHECKPOINT_PAGES = WAL_MAX / 4096;
 
-/**
- * The minimum lock timeout while an old database is opened: the holder of the lock may be migrating, which takes
- * seconds for a large one.
- */
+/** How long an old database's lock is waited for, at least: its holder may be migrating, which takes seconds. */
 const MIGRATION_MS = 60_000;
 
-/**
- * Opens a database by its file's name, or takes the host's, and migrates it to the newest version. Unless it may be
- * migrated, a database that needs tables or a migration is refused and not changed.
- */
+/** Opens a database, or takes the host's, and migrates it; without `mayMigrate` it refuses one that needs that. */
 export async function openDatabase(
   given: string | DatabaseSync,
   names: TableNames,
@@ -107,10 +95,7 @@ const FOLDER_MODE = 0o700;
 /** The database, and the files that SQLite makes next to it. */
 const SUFFIXES = ["", "-journal", "-wal", "-shm"];
 
-/**
- * Creates the file of a new database, and its folder, for their owner only: SQLite gives its other files the same
- * mode. An existing file is not changed.
- */
+/** Makes file and folder for their owner only: SQLite's other files get the same mode. An old file stays. */
 async function makeDatabaseFile(file: string): Promise<void> {
   const folder = dirname(file);
   const first = mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
@@ -162,10 +147,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * Loads Node's SQLite when the first database is opened, so that the import of this entry point never fails. Throws
- * `STORAGE_FAILED` in a runtime without it.
- */
+/** Loads Node's SQLite late, so that no import fails. Throws `STORAGE_FAILED` in a runtime without it. */
 function loadSqlite(): typeof import("node:sqlite") {
   const module = withoutWarning(() => process.getBuiltinModule("node:sqlite"));
   if (typeof module?.DatabaseSync === "function") return module;
@@ -175,10 +157,7 @@ function loadSqlite(): typeof import("node:sqlite") {
   });
 }
 
-/**
- * Suppresses Node 22's warning that SQLite is experimental, which would appear in every host's terminal or log. Only
- * this warning, and only during the synchronous load.
- */
+/** Suppresses Node 22's warning that SQLite is experimental, and only that, during the synchronous load. */
 function withoutWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (...args: unknown[]) => {
@@ -191,10 +170,7 @@ function withoutWarning<T>(load: () => T): T {
   }
 }
 
-/**
- * Migrate a database from one version to the next. The first one takes an empty database to version 1. Versions 2 to 5
- * had tables for people. They are views since version 6, so what earlier steps wrote into them is left out.
- */
+/** The tables for people of versions 2 to 5 are views since version 6: earlier steps no longer write into them. */
 const MIGRATIONS: readonly ((connection: Connection, names: TableNames) => void)[] = [
   ({ database }, names) => database.exec(logTables(names)),
   () => undefined,
@@ -261,7 +237,6 @@ function databaseVersion(connection: Connection): number {
 
 const NO_TABLE = "AND (type <> 'table' OR sql LIKE 'CREATE VIRTUAL %')";
 
-/** Returns the first of some names that the database has. */
 function takenName(
   connection: Connection,
   names: Readonly<Record<string, string>>,

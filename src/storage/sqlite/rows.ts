@@ -14,7 +14,6 @@ import { type SessionId, shown } from "../../workflow/names.js";
 import { readSummary } from "../common/session-query.js";
 import { storageFailed, tampered } from "./failures.js";
 
-/** The names of the tables, with the host's prefix. */
 export type TableNames = ReturnType<typeof tableNames>;
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
@@ -175,10 +174,7 @@ export function statements({ sessions, commits, payloads, removed }: TableNames)
   };
 }
 
-/**
- * Returns a commit's values in the order of {@link COMMIT_COLUMNS}. Fields of the summary that other columns contain
- * are left out: most commits then take half a page.
- */
+/** Leaves out of {@link COMMIT_COLUMNS} what other columns have: most commits then take half a page. */
 export function storeCommit(commit: Commit): SQLInputValue[] {
   const { version, at, schema, previousHash, hash } = commit;
   const { sessionId, updatedAt, ...others } = commit.summary;
@@ -247,10 +243,7 @@ function notHeld(column: string, what: string): PhasegateError {
   return storageFailed("read", `the column ${column} holds no ${what}`, remedy);
 }
 
-/**
- * Compresses payloads before the transaction, at a fast level because the caller waits: zstd over the text in UTF-8.
- * Without zstd, and for a text with a lone surrogate, which UTF-8 cannot represent: gzip over the text as a JSON string.
- */
+/** Compresses fast, as the caller waits: by zstd; where that is missing, and for lone surrogates, JSON by gzip. */
 export function packPayloads(payloads: readonly Payload[]): Promise<PackedPayload[]> {
   return Promise.all(payloads.map(async ({ hash, body }) => ({ hash, bytes: await pack(body) })));
 }

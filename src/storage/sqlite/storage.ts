@@ -60,10 +60,7 @@ const LIMITS = {
   maxCommitBytes: { value: 64 * MEBIBYTE, min: 1, max: 256 * MEBIBYTE },
 };
 
-/**
- * Commits read per query. No statement stays open between two queries, which would prevent checkpoints of the
- * write-ahead log.
- */
+/** The commits of one query: a statement that stays open would prevent checkpoints of the write-ahead log. */
 const READ_AHEAD = 8;
 
 /**
@@ -75,7 +72,7 @@ const READ_AHEAD = 8;
  * new folders 0700.
  *
  * Every method throws {@link PhasegateError} `STORAGE_FAILED` when SQLite fails, and `BUSY` when the database is
- * locked for longer than `busyTimeout`. What cannot be read as it was written throws `TAMPERED`.
+ * locked for longer than `busyTimeout`. A commit that cannot be read as it was written throws `TAMPERED`.
  */
 export class SqliteStorage implements StorageAdapter {
   /** The durability of this storage, its limits, and whether several processes may use it. */
@@ -267,9 +264,7 @@ export class SqliteStorage implements StorageAdapter {
 /** Free pages returned in one transaction, during which nobody else can write. */
 const PAGES_AT_ONCE = 256;
 
-/**
- * The lowest `synchronous` setting that survives a power failure, for each journal mode that survives a killed process.
- */
+/** The `synchronous` setting from which each safe journal mode survives a power failure. */
 const POWER_FROM: Readonly<Record<string, number>> = { wal: 2, truncate: 2, persist: 2, delete: 3 };
 
 /** Reads the guarantees of the database's settings: a host's database may have any. */

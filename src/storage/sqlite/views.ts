@@ -1,7 +1,4 @@
-/**
- * The views for people with a SQL prompt. `workflow_instances` and `workflow_history` have the columns of the workflow
- * orchestrator's specification. All of them are made from the log, so a commit writes nothing for them.
- */
+/** Views for people, made from the log. Two have the columns of the workflow orchestrator's specification. */
 import type { TableNames } from "./rows.js";
 
 export function createViews(names: TableNames): string {
@@ -18,7 +15,6 @@ function eventsView({ commits, sessions, events }: TableNames): string {
   `;
 }
 
-/** Each session that is not deleted, with its newest commit. */
 function instancesView({ commits, sessions, instances }: TableNames): string {
   // A failed session has no time of its end: it is that of its first commit since it has this status.
   const statusBefore = `SELECT o.version FROM ${commits} o
@@ -42,8 +38,8 @@ function instancesView({ commits, sessions, instances }: TableNames): string {
 }
 
 /**
- * Each commit of a session after the first, with the step before and after it. Of a routed session, each report, with the
- * step that was decided: the next commit that is a report or a decision is then a decision.
+ * Each commit after the first, with the step before and after it; of a routed session, each report with the decided
+ * step: the next commit that is a report or a decision is then a decision.
  */
 function historyView({ commits, sessions, history }: TableNames): string {
   const type = (commit: string) => `${body(commit)} ->> '$.events[0].type'`;

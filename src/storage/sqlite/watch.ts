@@ -1,7 +1,4 @@
-/**
- * Watches commits by polling. Commits are numbered under the write lock, so whoever reads those after the last one
- * seen misses none.
- */
+/** Watches by polling. Commits are numbered under the write lock, so none is missed after the last one seen. */
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { ifSound, Pause } from "../common/failures.js";
@@ -12,9 +9,7 @@ import { commitIn, numberIn, type Row } from "./rows.js";
 
 const BATCH = 64;
 
-/** A watch, until its signal aborts or the storage is closed. */
 interface Watcher {
-  /** The number of the last commit that was read. */
   after: number;
   readonly found: Commit[];
   readonly query: SessionQuery;

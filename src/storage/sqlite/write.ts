@@ -71,10 +71,7 @@ export function touch(connection: Connection, id: SessionId): void {
   connection.changeOne(names.payloads, sql.drop, [session, TOUCHED]);
 }
 
-/**
- * Removes a session, if it exists, in a transaction. Its id stays reserved, with its tombstone commit, which a watcher in
- * another process may not have seen. Rows are deleted table by table, because a host's database may not enforce foreign keys.
- */
+/** Keeps the id, and the tombstone for watchers. A host's database may not enforce foreign keys. */
 export function removeSession(connection: Connection, id: SessionId): void {
   const { sessions, commits, payloads, removed } = connection.names;
   const row = connection.prepare(`SELECT number FROM ${sessions} WHERE session_id = ?`).get(id);
@@ -132,7 +129,7 @@ export class CommitGroups {
     });
   }
 
-  /** Writes what waits, one transaction after the other. What meets a lock waits on. */
+  /** Writes the waiting commits, one transaction after the other. Those that meet a lock wait on. */
   flush(): void {
     clearImmediate(this.#endOfTurn);
     clearTimeout(this.#retry);

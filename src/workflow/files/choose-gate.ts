@@ -123,7 +123,6 @@ export async function readGate(
   return { kind: "open" };
 }
 
-/** Reads the gate of a step, in its front matter. */
 export function readStepGate(value: JsonObject, spot: Spot): Promise<FieldGate> {
   return gateBy(stepGate, value, spot, NO_PHASES);
 }

@@ -1,14 +1,10 @@
-/**
- * The gates of `defineWorkflow`: a schema, or fields with validators and rules as a gate file has them. What can be checked
- * without the language of rules is checked here.
- */
+/** The gates of `defineWorkflow`, checked as far as that needs no language of rules. */
 import { PhasegateError } from "../../errors.js";
 import {
-  comparisonValidator,
+  builtInValidator,
   hasUnclearNumber,
   isValidatorName,
   likelyNames,
-  namedValidator,
   UNCLEAR_NUMBER,
   VERIFYING_VALIDATORS,
 } from "../../rules/validators.js";
@@ -38,7 +34,6 @@ import {
 
 type AnyGateInput = GateInput | FieldGateInput;
 
-/** Returns what is wrong with a gate, each with its place. Callers in plain JavaScript may pass anything. */
 export function gateProblems(gate: AnyGateInput | undefined): string[] {
   if (gate === undefined) return [];
   const isFields = isFieldGate(gate);
@@ -76,7 +71,6 @@ export function unknownFields(
   );
 }
 
-/** Returns the gate as it is pinned. */
 export function buildGate(gate: AnyGateInput | undefined): GateDefinition {
   if (gate === undefined) return { kind: "open" };
   if (isFieldGate(gate)) return readFieldGate(gate).gate;
@@ -196,7 +190,7 @@ function fieldRule(
   const { table, problems } = reading;
   const own = Object.hasOwn(table, validator) ? table[validator] : undefined;
   if (own !== undefined) return ruleOf(own, validatorParams, place, reading, validator);
-  const named = namedValidator(validator, type) ?? comparisonValidator(validator, type);
+  const named = builtInValidator(validator, type);
   if (named?.cel !== undefined) return ruleOf(named.cel, validatorParams, place, reading, validator);
   if (named === undefined && !isValidatorName(validator)) return ruleOf(validator, validatorParams, place, reading);
   const names = [...Object.keys(table), ...likelyNames(validator)];
@@ -220,7 +214,7 @@ function ruleOf(
   const { rule, errorMessage: message }: RuleInput = typeof given === "string" ? { rule: given } : given;
   const cel = rule.trim();
   if (/^lambda\b/.test(cel)) {
-    // What reads them is not loaded with the package.
+    // Their reader is not loaded with the package.
     problems.push(`${place}: a lambda is only read in a gate file; write the rule in CEL`);
     return [];
   }

@@ -1,7 +1,4 @@
-/**
- * `defineRoutedWorkflow`: checks a routed workflow that is written in code and turns it into a definition.
- * `routedWorkflows` serves such definitions to an engine.
- */
+/** `defineRoutedWorkflow` makes a definition of a workflow in code; `routedWorkflows` serves it to an engine. */
 import * as z from "zod/mini";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/content-provider.js";

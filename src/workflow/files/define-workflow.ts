@@ -1,7 +1,6 @@
 /**
- * `defineWorkflow`: checks a workflow that is written in code and turns it into a definition. Unknown keys are errors,
- * because a misspelt key could leave a gate open. Whether its rules can run is checked when it is started: the language
- * of rules is loaded then.
+ * `defineWorkflow` makes a definition of a workflow in code. Unknown keys are errors: a misspelt one could leave a gate
+ * open. Rules are checked at a start, when their language is loaded.
  */
 import { sinceFault } from "../gate-definition.js";
 import { revisionOf } from "../json.js";
@@ -130,7 +129,6 @@ function buildStructure(input: WorkflowInput): WorkflowStructure {
 
 const copied = (texts: readonly string[] | undefined) => texts && [...texts];
 
-/** Defaults, as for a folder. */
 function buildDynamic({ templates, verify, ...dynamic }: DynamicInput): DynamicDefinition {
   return {
     parser: dynamic.parser ?? "spec_tasks_parser",

@@ -12,7 +12,6 @@ import { fileOf, linksIn } from "./links.js";
 import { resolvePath } from "./routed-includes.js";
 import { looksLikeGate } from "./workflow-files.js";
 
-/** A path in a text that may be that of a document. */
 export interface NamedPath {
   /** The path as written: a link without its fragment, decoded. */
   readonly path: string;
@@ -30,7 +29,7 @@ const FILE = /^[^\s\\{}<>*$|?:"'`()[\]…]+\.[A-Za-z][A-Za-z0-9]{0,9}$/;
 /** Marks and punctuation around a word. */
 const BEFORE = /^[([{"'*_~“‘«]+/;
 const AFTER = ")]}\"'*_~”’».,;:!?";
-/** What asks to read the file that is named next, or later in the sentence. */
+/** The words that ask to read the file that is named next, or later in the sentence. */
 const ASKS = /\bMUST[-_ ]READ\b|\bsee(?: also)?:?\s+(?:the\s+)?[`"'(*[]*$/i;
 
 /** Returns the paths in a text that may be those of documents, in order: links, and paths in prose and code spans. */

@@ -1,7 +1,4 @@
-/**
- * Warns when gate file, metadata and the text of a phase ask for different things. Only one of them counts, so a
- * difference is probably a mistake.
- */
+/** Warns when gate file, metadata and text ask for different things. Only one counts, so it is probably a mistake. */
 
 import { isMissing, type Spot } from "../file-schema.js";
 import type { Requirement } from "../infer/requirement.js";

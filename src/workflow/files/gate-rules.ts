@@ -10,11 +10,10 @@ import { loadRuleLanguage, verifiedValues } from "../../rules/language.js";
 import { readRuleText } from "../../rules/python-to-cel.js";
 import type { CompiledRule, RuleCompiler, RuleField, RuleSubject } from "../../rules/rule-types.js";
 import {
-  comparisonValidator,
+  builtInValidator,
   hasUnclearNumber,
   isValidatorName,
   likelyNames,
-  namedValidator,
   UNCLEAR_NUMBER,
   VERIFYING_VALIDATORS,
 } from "../../rules/validators.js";
@@ -145,7 +144,6 @@ async function checkTable(seeds: readonly FieldSeed[], reading: Reading): Promis
   return sound;
 }
 
-/** Compiles a rule. Returns undefined and reports an error if it can't run. */
 function compiled({ text, place }: Rule, subject: RuleSubject | "evidence", { compiler, fields, report }: Reading) {
   const about = subject === "evidence" ? subject : { type: subject.value ?? "any" };
   const read = readRuleText(text, about, fields);
@@ -183,7 +181,7 @@ function fieldRules(seed: FieldSeed, sound: ReadonlySet<string>, reading: Readin
       return sound.has(text) ? checked({ ...defined, place }, params, subject, reading, text) : [];
     }
     if (VERIFYING_VALIDATORS.has(text)) return [];
-    const named = namedValidator(text, type) ?? comparisonValidator(text, type);
+    const named = builtInValidator(text, type);
     if (named === undefined && isValidatorName(text)) return unknownValidator(text, place, reading);
     if (named === undefined) return checked({ text, place }, params, subject, reading);
     if (named.cel !== undefined) {
@@ -241,7 +239,6 @@ interface RuledField {
 /** The number of trials left, by the report of the definition. */
 const budgets = new WeakMap<Report, { left: number }>();
 
-/** Maximum number of values that are tried for all fields of a definition. */
 const TRIALS_MAX = 20_000;
 
 /** Returns the fields, each with an example that passes its rules, if one is found. */
@@ -263,7 +260,6 @@ async function chooseExamples(fields: readonly RuledField[], report: Report): Pr
   return chosen;
 }
 
-/** Finds an example by the rules that look at this field only. */
 function chooseAlone(field: RuledField, budget: { left: number }, report: Report): FieldDefinition {
   const { seed, trials } = field;
   const { example, ...bare } = field.definition;

@@ -1,7 +1,4 @@
-/**
- * The links of a paragraph of Markdown. The parser takes quadratic time over unclosed marks: marks of emphasis are not
- * parsed here, and a long paragraph is parsed in pieces.
- */
+/** The links of a paragraph. The parser takes quadratic time over unclosed marks, so a long one is parsed in pieces. */
 import type { Nodes } from "mdast";
 import { fromMarkdown } from "../from-markdown.js";
 
@@ -15,7 +12,6 @@ export interface Link {
   readonly isDefinition: boolean;
 }
 
-/** The targets of references, by {@link referenceName}. */
 export type Targets = ReadonlyMap<string, string>;
 
 /** Returns the links and definitions of a paragraph in order; of references those with a target in `targets`. */

@@ -1,7 +1,4 @@
-/**
- * The schema of metadata.json, and what it says: the facts about the workflow, the options that it reads, and how many
- * phases it has.
- */
+/** The schema of metadata.json: facts about the workflow, its options, and how many phases it has. */
 import * as z from "zod/mini";
 import { schemaFaults } from "../../rules/schema-faults.js";
 import {
@@ -203,7 +200,6 @@ export interface Listed {
   readonly spot: Spot;
 }
 
-/** The number of phases by the metadata. */
 export interface PhaseClaims {
   /** The numbers given, with their keys. */
   readonly counts: readonly (readonly [key: "phases" | "total_phases", count: number])[];
@@ -248,7 +244,6 @@ export async function readOptionsSchema({ written, spot }: Metadata): Promise<Js
   return faults.length > 0 ? undefined : schema;
 }
 
-/** Returns the phases: a list, a number, or a note that they come from a plan. */
 export function phaseClaims({ written, spot }: Metadata, given: JsonObject): PhaseClaims {
   const { report } = spot;
   const { phases, total_phases: total, dynamic_phases: flagged } = written;

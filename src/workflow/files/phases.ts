@@ -1,7 +1,4 @@
-/**
- * Reads the phases of a workflow: their folders, texts, tasks and gates, and the templates for phases that come from a
- * plan. Gate files in places where no phase would use them are errors.
- */
+/** Reads phases with their texts, tasks and gates, and the templates for a plan. A gate file elsewhere is an error. */
 import type { SourcePosition } from "../../errors.js";
 import { type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/options.js";
 import { linesOf } from "../diagnostic.js";
@@ -314,7 +311,6 @@ function reportTaskTwice(tasks: readonly PlacedTask[], { folders, report }: Phas
   }
 }
 
-/** Reports gate files outside the folder of any phase. */
 function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }: Reading): void {
   const places = ["", "phases/"].filter((place) => !phases.some(({ file = "" }) => isIn(place, file)));
   const above = places.flatMap((place) => GATE_FILES.map((name) => `${place}${name}`)).filter(files.has);

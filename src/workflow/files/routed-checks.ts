@@ -1,7 +1,4 @@
-/**
- * Checks a routed workflow as a whole: the names of steps, the steps and files that guidance texts refer to, steps that
- * no other step leads to, and workflows that never end.
- */
+/** Checks the names of steps, the steps and files that guidance texts name, and whether the end can be reached. */
 import type { SourcePosition } from "../../errors.js";
 import { linesOf } from "../diagnostic.js";
 import { type ParagraphSource, paragraphsIn } from "../from-markdown.js";
@@ -17,7 +14,7 @@ import type { FoundStep, StepOptions } from "./routed-step.js";
 export interface TakenName extends SourcePosition {
   /** The name as written, such as `Finish`. */
   readonly name: string;
-  /** What it is taken for: `FINISH`, which ends the work, or the name of a step. */
+  /** Its meaning: `FINISH`, which ends the work, or the name of a step. */
   readonly means: string;
 }
 
@@ -130,7 +127,6 @@ function fileLinks({ source, line }: ParagraphSource): { readonly target: string
   });
 }
 
-/** Returns the line on which a part of a text begins, from 1. */
 function lineOf(text: string, part: string): number {
   return text.slice(0, Math.max(0, text.indexOf(part))).split("\n").length;
 }
@@ -166,7 +162,6 @@ const IS_STEP = /^\s*(?:step)\b/i;
 /** A verb and the words after it. */
 const BARE = new RegExp(`\\b(?:${VERBS})${BETWEEN}\\s+([^.;:!?"“”\`*[\\]\\n]{1,120})`, "gi");
 
-/** Maximum number of words in a name that is not set apart. */
 const BARE_WORDS = 12;
 
 /** Returns the steps that a text leads to by names that are not set apart: "proceed to Sow the Peas". */

@@ -1,7 +1,4 @@
-/**
- * Expands `{{file:path}}` in the texts of a routed workflow, and maps each line back to the file it comes from. Limits:
- * 10 levels deep, 1,000 includes and 1 MiB per workflow. Includes never leave the workflow and the allowed folders.
- */
+/** Expands `{{file:path}}` in the texts of a routed workflow, from its folder and the allowed ones, within limits. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
 import { keptBack, parseRelativePath, shown } from "../names.js";
@@ -34,7 +31,6 @@ export interface IncludeOptions {
   readonly budget: IncludeBudget;
 }
 
-/** A text with its includes expanded, and the origin of each line. */
 export interface ExpandedText {
   readonly text: string;
   /** Returns the original position of a line, from 1. */
@@ -74,7 +70,6 @@ export function resolvePath(file: string, path: string): { readonly path: string
   }
 }
 
-/** Takes the size of a text from the budget. Returns false if the budget is used up. */
 function spend(options: IncludeOptions, place: SourcePosition, text: string): boolean {
   const { budget } = options;
   budget.bytes -= utf8ToBytes(text).length;

@@ -1,11 +1,8 @@
-/**
- * Reads the goal and the ordered list of steps from the index.md of a routed workflow. A step is a list item whose
- * first link leads to `steps/`.
- */
+/** Reads the goal and the steps of an index.md. A step is a list item whose first link leads to `steps/`. */
 import type { RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
-import { blocksOf, headingName } from "../from-markdown.js";
+import { blocksOf, headingName, withoutBackticks } from "../from-markdown.js";
 import type { Report } from "../report.js";
 import { fileOf, linksIn, referenceName, type Targets } from "./links.js";
 import type { ExpandedText } from "./routed-includes.js";
@@ -85,12 +82,7 @@ const ITEM_MAX = 2048;
 
 /** Returns the visible text of a label on one line, without marks of code and emphasis. */
 function shownText(label: string): string {
-  const parts = label.split(/`+/);
-  return parts
-    .map((part, index) => (index % 2 === 1 && index < parts.length - 1 ? part : withoutEmphasis(part)))
-    .join("")
-    .replace(/\s+/g, " ")
-    .trim();
+  return withoutBackticks(label, withoutEmphasis).replace(/\s+/g, " ").trim();
 }
 
 /** Removes marks of emphasis. Marks between two letters or between two spaces are not emphasis. */

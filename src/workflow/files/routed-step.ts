@@ -1,7 +1,4 @@
-/**
- * Reads a step of a routed workflow: its front matter (`next`, `gate`, `max_visits`) and its two sections. Front matter
- * that can't be read is an error, because a misspelt gate must not be an open one.
- */
+/** Reads a step's front matter and sections. A fault in front matter is an error: a misspelt gate must not be open. */
 import { toString as textOf } from "mdast-util-to-string";
 import * as z from "zod/mini";
 import type { SourcePosition } from "../../errors.js";
@@ -54,7 +51,6 @@ export function stepPath({ target, place }: IndexEntry, { folder, paths, report 
   return undefined;
 }
 
-/** Reads the file of a step. Returns undefined and reports errors if it can't be used. */
 export async function readStep(entry: IndexEntry, path: string, options: StepOptions): Promise<FoundStep | undefined> {
   const { folder, report } = options;
   const source = await options.read(path);

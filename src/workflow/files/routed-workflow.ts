@@ -1,7 +1,4 @@
-/**
- * Reads the folder of a routed workflow, and serves such folders to an engine. A workflow is read again when any text
- * that went into it has changed.
- */
+/** Reads folders of routed workflows for an engine, again when any text that went into one has changed. */
 import { PhasegateError, type SourcePosition } from "../../errors.js";
 import { systemClock, turns } from "../../ports/clock.js";
 import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";
@@ -63,10 +60,8 @@ export interface RoutedFoldersOptions {
   readonly includeRoots?: readonly string[];
 }
 
-/** Maximum number of errors in a message; its details list them all. */
 const LISTED_MAX = 5;
 
-/** A workflow in the cache, with every text that it was read from. */
 interface Kept {
   readonly paths: readonly string[];
   /** The text of each path; undefined if there was none. */
@@ -188,7 +183,6 @@ async function readText(path: string, source: TextSource, report: Report): Promi
   return undefined;
 }
 
-/** A definition, and the names in its texts that could mean the end of the work. */
 interface FoundDefinition {
   readonly definition: RoutedDefinition;
   readonly taken: readonly TakenName[];
@@ -267,7 +261,6 @@ function relativeTo<Found extends SourcePosition>(name: string, found: readonly 
   return found.map((one) => ({ ...one, file: relative(one.file) }));
 }
 
-/** Returns the workflow folder that a path belongs to, in a list of one. */
 function folderOf(path: string): string[] {
   const [name, second, third] = path.split("/");
   return name !== undefined && (second === "index.md" || (second === "steps" && third !== undefined)) ? [name] : [];

@@ -1,6 +1,5 @@
 /**
- * The files of a workflow's folder: size and encoding checks, which names are gate files, and `TimedReads`, which keeps
- * one slow or broken definition from holding up a list.
+ * The files of a workflow's folder: size, encoding, names of gate files; and how long a list waits for a definition.
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
@@ -55,7 +54,6 @@ export function withoutMark(text: string): string {
 
 export const GATE_FILES = ["gate-definition.yaml", "gate-definition.yml"] as const;
 
-/** Checks whether a path ends in the name of a gate file. */
 export function isGateFile(path: string): boolean {
   return GATE_FILES.some((name) => path === name || path.endsWith(`/${name}`));
 }
@@ -65,11 +63,7 @@ export function isInLikelyPhase(path: string): boolean {
   return isGateFile(path) && /^\s*phases?\s*\/[^/\p{N}]*\p{N}[^/]*\/[^/]+$/iu.test(path.replace(HIDDEN, ""));
 }
 
-/**
- * Checks whether a name was probably meant as a gate file: `Gate-Definition.YAML`, `gate.json`,
- * `gate-definition.yaml.bak`, or the right name with letters of another script. If a phase has no gate file, such files
- * must be reported.
- */
+/** Checks for names such as `Gate-Definition.YAML`, `gate.json` and `gate.yaml.bak`, which must be reported. */
 export function looksLikeGate(written: string): boolean {
   const name = written.normalize("NFKC").replace(HIDDEN, "");
   if (GATE_FILES.some((usual) => isAlike(usual, name))) return true;
@@ -102,10 +96,7 @@ const READ_MS = 10_000;
 /** The wait is counted in ticks, so that time in which one definition blocks the thread is not counted against others. */
 const TICK_MS = 100;
 
-/**
- * Reads definitions for a list, each on its own: one that throws, or takes too long, is broken alone. A late one is
- * read to its end in the background; until then no call waits for it again.
- */
+/** Reads definitions for a list. One that throws or is late is broken alone; a late one is read to its end later. */
 export class TimedReads<T> {
   readonly #late = new Map<string, Promise<unknown>>();
   readonly #broken: (name: string, diagnostic: Diagnostic) => T;

@@ -13,7 +13,7 @@
  * - examples.ts: examples in the text, which headings belong to a gate, and whether the examples pass it
  */
 import type { List, RootContent } from "mdast";
-import { comparisonValidator, namedValidator } from "../../rules/validators.js";
+import { builtInValidator } from "../../rules/validators.js";
 import { isOfType, typeOfValue } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import { RESERVED } from "../names.js";
@@ -41,15 +41,11 @@ import {
 import { tableFindings, tableIn } from "./tables.js";
 import { type GateWord, gateWordIn, unreadFindings } from "./unread.js";
 
-/** The gate of a phase as its text describes it. */
 export interface DocumentGate extends Found {
   readonly examples: readonly EvidenceExample[];
 }
 
-/**
- * Returns the requirements of a text, with its examples. `defined` has the names of validators that the gate defines
- * itself. Never throws.
- */
+/** Returns what {@link findRequirements} finds, with the examples of the text. Never throws. */
 export async function readRequirements(text: string, defined: ReadonlySet<string> = new Set()): Promise<DocumentGate> {
   const found = findRequirements(text, defined);
   if (found.requirements.length === 0) return { ...found, examples: [] };
@@ -57,10 +53,7 @@ export async function readRequirements(text: string, defined: ReadonlySet<string
   return { ...found, requirements: found.requirements.map((one) => withExample(one, examples)), examples };
 }
 
-/**
- * Returns the requirements of a text in order, each name once, and what can't be read. `defined` has the names of
- * validators that the gate defines itself. Never throws.
- */
+/** Returns each requirement once, in order. `defined` names the gate's own validators. Never throws. */
 export function findRequirements(text: string, defined: ReadonlySet<string> = new Set()): Found {
   const source = withoutFrontMatter(text);
   const sections = sectionsOf(source);
@@ -72,10 +65,7 @@ export function findRequirements(text: string, defined: ReadonlySet<string> = ne
   return mergeRequirements([...findings, ...unreadFindings(source, sections)]);
 }
 
-/**
- * Returns a gate as the text of a gate file, which gives the same gate when it is read. Guesses are listed at its top,
- * for people to review.
- */
+/** Returns the text of a gate file that gives the same gate. Guesses are listed at its top, for people to review. */
 export async function gateFileText(gate: FieldGate, inferred: readonly InferredRequirement[]): Promise<string> {
   const yaml = await import("yaml");
   const { strict, allowOverride, fields, rules, verify = [], approval, reveal } = gate;
@@ -113,10 +103,9 @@ function fieldText(
   };
 }
 
-/** Returns the validators that a field names and that are not built in, as a gate file defines them. */
 function definedValidators({ type, rules = [] }: FieldDefinition) {
   const defined = rules.filter(({ source, cel }) => {
-    const builtIn = namedValidator(source, type) ?? comparisonValidator(source, type);
+    const builtIn = builtInValidator(source, type);
     return source !== cel && !/^lambda\b/.test(source) && builtIn?.cel !== cel;
   });
   return defined.map((rule) => [rule.source, ruleText({ ...rule, source: rule.cel })] as const);
@@ -126,7 +115,6 @@ function ruleText({ source, message }: RuleDefinition) {
   return { rule: source, error_message: message };
 }
 
-/** Returns the checks of a field, or of the gate as a whole. */
 function checksText(verify: readonly VerifyDefinition[], field: string | undefined) {
   const checks = verify.filter((check) => check.field === field);
   if (checks.length === 0) return undefined;
@@ -153,15 +141,11 @@ function withoutFrontMatter(text: string): string {
   );
 }
 
-/**
- * Returns the first word of a text that speaks of a gate, such as "evidence" or "required"; undefined if there is none. It
- * is asked of a text in which no requirement was found.
- */
+/** Returns the first word that speaks of a gate, such as "evidence", of a text in which no requirement was found. */
 export function unreadWord(text: string): GateWord | undefined {
   return gateWordIn(withoutFrontMatter(text));
 }
 
-/** Returns the requirements in a heading, which can ask like a sentence. */
 function headingFindings({ written, heading, line, depth }: Section, reading: Reading): Finding[] {
   if (depth === 0) return [];
   const [sentence] = sentencesOf([{ text: written, line, column: 1 }]);
@@ -252,10 +236,7 @@ function mergeRequirements(findings: readonly Finding[]): Found {
   return { requirements: [...requirements.values()], faults: faults.sort(byPlace) };
 }
 
-/**
- * Checks whether two requirements are one field. Two checkboxes with the same text are two claims; the same name is one
- * field.
- */
+/** The same name is one field; two checkboxes with the same text are two claims. */
 function isSame(known: Requirement, { named, field }: Requirement): boolean {
   return named ? known.named || known.field.type === "boolean" : known.named && known.field.type === field.type;
 }
@@ -289,7 +270,6 @@ function merged(known: Requirement, again: Requirement, faults: RequirementFault
   };
 }
 
-/** Checks whether validators of one type also fit another. */
 function fits(type: FieldType, other: FieldType): boolean {
   const isNumber = (one: FieldType) => one === "integer" || one === "number";
   return type === other || (isNumber(type) && isNumber(other));

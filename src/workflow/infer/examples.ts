@@ -1,14 +1,13 @@
 /**
- * Examples of evidence in the text of a phase: finds the code fences that show one, and checks them against the gate
- * read from the same text. Also decides which headings, and which bold lines in place of headings, begin the
- * requirements of a gate.
+ * Finds the code fences with examples of evidence, and checks them against the gate of the text. Also decides which
+ * headings, and bold lines in their place, begin a gate.
  */
 import type { Code, RootContent } from "mdast";
 import { EvidenceValue, ruleParams, ruleValue, SessionValue } from "../../rules/environment.js";
 import { loadRuleLanguage } from "../../rules/language.js";
 import { PythonFault, type PythonNode, parsePython } from "../../rules/python.js";
 import type { RuleCompiler } from "../../rules/rule-types.js";
-import { isInvisible, isOfType } from "../field-types.js";
+import { isBlank, isOfType } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
@@ -20,7 +19,6 @@ import type { NumberedLine } from "./sentences.js";
 
 type Gate = Pick<FieldGate, "fields" | "rules">;
 
-/** A code fence with evidence. */
 export interface EvidenceExample extends Place {
   /** The values; undefined if they can't be read. */
   readonly values?: JsonObject;
@@ -64,7 +62,6 @@ const GATE = /validation[ -]gate|checkpoint|(?:completion|exit) criteria|\bevide
 /** Headings about work or examples, not requirements. */
 const NO_GATE = /^(?:task|step)\b|\bexamples?\b/;
 
-/** Checks whether a heading begins a gate. */
 export function gateHeadingIn(name: string): boolean {
   return GATE.test(name) && !NO_GATE.test(name);
 }
@@ -81,7 +78,6 @@ export function gatesAmong(sections: readonly Section[]): boolean[] {
   });
 }
 
-/** A line in place of a heading. */
 export interface Label {
   readonly text: string;
   readonly isBold: boolean;
@@ -113,13 +109,9 @@ function fieldProblem(field: FieldDefinition, values: JsonObject, compiler: Rule
   const problem = (text: string) => [{ name, text: `the example would not pass: ${name} is ${shown(value)}, ${text}` }];
   if (!isOfType(value, type)) return problem(`and must be of type ${type}`);
   if (required && value === false) return problem("and must be true");
-  if (required && isBlank(value)) return problem("and must not be empty");
+  if (required && isBlank(value, type)) return problem("and must not be empty");
   const failed = rules.find((rule) => !isFulfilled(rule, field, values, compiler));
   return failed === undefined ? [] : problem(`and ${failed.source} must hold`);
-}
-
-function isBlank(value: JsonValue): boolean {
-  return typeof value === "string" && isInvisible(value);
 }
 
 /** Rules can use these only in a session. */
@@ -193,7 +185,6 @@ function fencesIn(block: RootContent): Code[] {
   return "children" in block ? block.children.flatMap(fencesIn) : [];
 }
 
-/** A name with a value. */
 const NAMED = /(?<=^|[\s{,"'])([A-Za-z_][\w-]*)["']?\s*[:=]/g;
 
 async function exampleIn(fence: Code, names: ReadonlySet<string>): Promise<EvidenceExample | undefined> {

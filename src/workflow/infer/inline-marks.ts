@@ -1,6 +1,5 @@
 /** Reads the inline marks of a line in one pass: parsers take quadratic time over unclosed marks. */
 
-/** A marked part of a text. */
 export interface Mark {
   readonly kind: "code" | "strong" | "emphasis";
   readonly text: string;
@@ -58,7 +57,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "&le;": "≤",
 };
 
-/** Returns a text with its entities decoded. */
 export function decoded(text: string): string {
   return text.replace(/&[a-z#0-9]{2,5};/g, (entity) => ENTITIES[entity] ?? entity);
 }
@@ -72,7 +70,6 @@ export function withoutCode({ plain, marks }: MarkedText): string {
   return text;
 }
 
-/** Returns a part of a marked text. */
 export function partOf({ plain, marks }: MarkedText, start: number, end: number): MarkedText {
   return {
     plain: plain.slice(start, end),

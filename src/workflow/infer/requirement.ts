@@ -1,7 +1,4 @@
-/**
- * The requirements that are found in the text of a phase, and helpers to read one: its context, its name, the words that
- * make it optional, and the type and validators in the words about a name.
- */
+/** The requirements that a text states: their names, types and validators, and the words that make them optional. */
 import type { DiagnosticCode } from "../diagnostic.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { plainText, withoutLeadingMarks, withoutTrailingMarks } from "../from-markdown.js";
@@ -17,13 +14,11 @@ import {
   validatorHint,
 } from "./validators.js";
 
-/** A position, from 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** A requirement in the text of a phase. */
 export interface Requirement extends Place {
   readonly field: FieldDefinition;
   /** Names of validators, or rules. */
@@ -45,10 +40,8 @@ export interface RequirementFault extends Place {
   readonly hint: string;
 }
 
-/** The result of reading one passage. */
 export type Finding = Requirement | RequirementFault;
 
-/** The result of reading a text: requirements and faults, each in order. */
 export interface Found {
   readonly requirements: readonly Requirement[];
   readonly faults: readonly RequirementFault[];
@@ -58,7 +51,6 @@ export function isFault(finding: Finding): finding is RequirementFault {
   return "severity" in finding;
 }
 
-/** Creates what is reported about a passage. */
 export function fault(
   code: DiagnosticCode,
   { line, column }: Place,
@@ -74,7 +66,6 @@ export function unclear(place: Place, message: string, hint: string): Requiremen
   return fault("REQUIREMENT_UNCLEAR", place, message, hint, "warning");
 }
 
-/** The context for reading a part of a text. */
 export interface Reading {
   /** The whole text. */
   readonly text: string;
@@ -107,7 +98,6 @@ export function nameFrom(text: string): string {
   return name;
 }
 
-/** Returns the text of a requirement for people. */
 export function describe(text: string): string {
   return withoutTrailingMarks(withoutLeadingMarks(plainText(text))).trim();
 }
@@ -128,7 +118,6 @@ export function isOptional(text: string): boolean {
   return !/\b(?:not|non)[- ]optional\b/i.test(text) && OPTIONAL.some((pattern) => pattern.test(text));
 }
 
-/** A name and the words about it. */
 interface Valued {
   readonly name: string;
   readonly words: string;
@@ -167,7 +156,6 @@ export function valued(
   ];
 }
 
-/** A type, and whether the words say it directly. */
 export interface FoundType {
   readonly type: FieldType;
   readonly sure: boolean;
@@ -181,7 +169,6 @@ export function typeFor(words: string, name: string): FoundType | undefined {
 
 type TypeWords = ReadonlyMap<string, FieldType>;
 
-/** Returns the type of each word. */
 function typeWords(words: Partial<Record<FieldType, string>>): TypeWords {
   const entries = (Object.keys(words) as FieldType[]).flatMap((type) => {
     return (words[type] ?? "").split(", ").map((word) => [word, type] as const);
@@ -189,7 +176,6 @@ function typeWords(words: Partial<Record<FieldType, string>>): TypeWords {
   return new Map(entries);
 }
 
-/** Returns the type of a word or its plural. */
 function ofWord(types: TypeWords, word: string): FieldType | undefined {
   return types.get(word) ?? (word.endsWith("s") ? types.get(word.slice(0, -1)) : undefined);
 }
@@ -239,10 +225,7 @@ const SPOKEN = typeWords({
   boolean: "flag, boolean, true/false",
 });
 
-/**
- * Returns the type that the words about a name mean: one in parentheses or said directly; else the one that the name
- * suggests; else the one that the words suggest.
- */
+/** Returns the type in parentheses or said directly; else the one of the name; else the one that the words suggest. */
 export function typeFromWords(words: string, name: string): FoundType | undefined {
   const lower = words.toLowerCase();
   const [, alone] = /^[\s:=–—-]*(\w+)\s*$/.exec(lower) ?? [];
@@ -253,7 +236,6 @@ export function typeFromWords(words: string, name: string): FoundType | undefine
   return first(lower, PLAIN) ?? first(namedWords(name), SPOKEN, true) ?? first(lower, SPOKEN);
 }
 
-/** Validators that words name: `greater_than_0`. */
 function validatorsNamed(words: string, defined: ReadonlySet<string>) {
   const names: string[] = [];
   const rest = words.replace(/(?<![\w/.\\-])[A-Za-z]\w*_\w+/g, (word) => {

@@ -1,8 +1,7 @@
 /**
  * Reads list items and sentences that ask for evidence: "You must provide `function_count`, a number greater than 0."
- * Checkboxes are claims, items that begin with a name are values, other items are sentences. Splits paragraphs into
- * sentences with their positions, and recognises conditions and negations. Finds the names that a sentence asks for, each
- * with the words about it.
+ * Checkboxes are claims, items that begin with a name are values, other items are sentences, with the words about each
+ * name.
  */
 import type { Paragraph } from "mdast";
 import { TYPE_WORDS } from "../field-types.js";
@@ -22,7 +21,6 @@ import {
 } from "./requirement.js";
 import { isKnownValidator } from "./validators.js";
 
-/** Returns the requirements in the first paragraph of an item. */
 export function itemFindings(lines: readonly NumberedLine[], reading: Reading): Finding[] {
   const sentences = sentencesOf(lines);
   const item = joined(sentences);
@@ -113,7 +111,6 @@ function askedItem(item: Sentence, sentences: readonly Sentence[], reading: Read
   return namedFindings(item, asked, reading, isFree);
 }
 
-/** A sentence, or a label with the text after it. */
 interface Sentence extends MarkedText, Place {}
 
 const MARKED = "Put the name in code marks: You must provide `function_count`, a number greater than 0.";
@@ -162,7 +159,6 @@ function namedFindings(
   ];
 }
 
-/** A line of a text, with its number from 1. */
 export interface NumberedLine {
   readonly text: string;
   readonly line: number;
@@ -184,7 +180,6 @@ export function linesOf({ position }: Paragraph, text: string): NumberedLine[] {
 /** Maximum length of a paragraph or an item that is read, in characters: the search for names takes quadratic time. */
 const READ_MAX = 4000;
 
-/** Checks whether lines are too long to be read as sentences. */
 function isTooLong(lines: readonly NumberedLine[]): boolean {
   return lines.reduce((sum, { text }) => sum + text.length + 1, 0) > READ_MAX;
 }
@@ -205,7 +200,6 @@ export function sentencesOf(lines: readonly NumberedLine[]): Sentence[] {
   return blocks.flatMap(splitSentences);
 }
 
-/** The way in which a sentence asks for the names in it. */
 interface Asking {
   readonly kind: "required" | "optional" | "not";
   /** The start and the end of the names. */
@@ -259,7 +253,6 @@ function isConditional({ plain }: MarkedText): boolean {
 /** Not an end: `e.g. this`, `1. that`. */
 const ABBREVIATION = /(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no)|(?:^|\s)\d+)\.$/i;
 
-/** Longer than any of them. */
 const ABBREVIATION_MAX = 24;
 
 function splitSentences(lines: readonly NumberedLine[]): Sentence[] {
@@ -333,7 +326,6 @@ function isTakenBack(before: string): boolean {
   return TAKEN_BACK.test(before) || NOBODY.test(before.split(/[,;:.]/).at(-1) ?? "");
 }
 
-/** A name and the words about it. */
 interface AskedName {
   readonly name: string;
   /** The words about the name and about those in the same list. */
@@ -341,7 +333,6 @@ interface AskedName {
   readonly optional: boolean;
 }
 
-/** The names of a sentence. */
 interface AskedNames {
   readonly names: readonly AskedName[];
   /** Words that are marked as names in places where no name is expected. */
@@ -405,10 +396,7 @@ function isName(text: string, defined: ReadonlySet<string>): boolean {
 
 const SEPARATED = /(?:^|[,;:&+()•–—]|\s-|\band|\bplus|\bboth|\bwith|\bor)\s*$/i;
 
-/**
- * Chooses the names. The first may be anywhere, the others only if a list continues: "`count`, as printed by `ctags`"
- * asks for one. Emphasized words are names only if no code span follows.
- */
+/** Later names must be in a list: "`count`, as printed by `ctags`" asks for one. Emphasis counts if no code follows. */
 function choose(all: readonly Candidate[], searched: string) {
   const hasCode = all.some(({ kind }) => kind === "code");
   const chosen: Candidate[] = [];
@@ -435,9 +423,7 @@ function choose(all: readonly Candidate[], searched: string) {
   return { chosen, passedOver };
 }
 
-/** Words that may be between a comma and a name. */
 const LEAD = /\b(?:and|plus|also|with|an?|the|its|your|their|one|both|optionally|optional|as well as)$/i;
-/** Longer than any of those words. */
 const LEAD_MAX = 12;
 
 /** Returns the start of the words before a name, by a search backwards word by word. */
@@ -499,9 +485,7 @@ function from(text: string, pattern: RegExp): string | undefined {
   return at === -1 ? undefined : text.slice(at);
 }
 
-/**
- * Checks whether words make a name optional. In a list only the last name is optional, unless the words are about all.
- */
+/** In a list only the last name is optional, unless the words are about all. */
 function isOptionalBy(words: string, isLast: boolean): boolean {
   const isForAll = words
     .split(".")

@@ -1,7 +1,4 @@
-/**
- * Reads tables of evidence: each row has requirements, which become fields of the gate. Tables are split by our own
- * code: the Markdown extension for tables would slow down parsing by a third. Without it a table is a paragraph.
- */
+/** Reads tables of evidence. They are split here: Markdown's extension would slow parsing down by a third. */
 import { plainText } from "../from-markdown.js";
 import { orNearest, RESERVED } from "../names.js";
 import { readMarks } from "./inline-marks.js";
@@ -22,7 +19,6 @@ import {
 import type { NumberedLine } from "./sentences.js";
 import { cellValidators, proseValidators, validatorHint } from "./validators.js";
 
-/** A table among the lines of a paragraph. */
 interface Table {
   /** The lines before it. */
   readonly before: readonly NumberedLine[];
@@ -70,54 +66,49 @@ export function tableIn(lines: readonly NumberedLine[]): Table | undefined {
   };
 }
 
-/** The words in the headers of the columns that may stand beside the names. */
-const COLUMNS = {
-  type: ["type", "types"],
-  validator: ["validator", "validators", "validation", "validations", "rule", "rules", "constraint", "constraints"],
-  description: ["description", "descriptions", "meaning", "details"],
-  required: ["required", "mandatory"],
-  optional: ["optional"],
-};
+/** The words in the headers of the columns of a table of requirements. */
+const NAMES = ["field", "fields", "name", "requirement", "requirements", "key"];
+const VALIDATORS = "validator validators validation validations rule rules constraint constraints".split(" ");
+const DESCRIPTIONS = ["description", "descriptions", "meaning", "details"];
 
-/** A value for each column. */
-type Columns<T> = Readonly<Record<"name" | keyof typeof COLUMNS, T>>;
+/** The position of each column; -1 for those that are missing. */
+type Columns = NonNullable<ReturnType<typeof columnsOf>>;
 
-/** Returns the position of each column, -1 for those that are missing; undefined if the table asks for nothing. */
-function columnsOf(header: readonly string[], { inGate, asked }: Reading): Columns<number> | undefined {
+/** Returns the text in a column; empty if it is missing. */
+type CellOf = (column: keyof Columns) => string;
+
+/** Returns undefined if the table asks for nothing. */
+function columnsOf(header: readonly string[], { inGate, asked }: Reading) {
   const names = header.map((cell) => describe(cell).toLowerCase().split(/\W+/));
   const find = (words: readonly string[]) => names.findIndex((name) => words.some((word) => name.includes(word)));
   const evidence = find(["evidence"]);
   const isAsked = inGate || asked === "required" || asked === "optional";
-  const name =
-    evidence === -1 && isAsked ? find(["field", "fields", "name", "requirement", "requirements", "key"]) : evidence;
+  const name = evidence === -1 && isAsked ? find(NAMES) : evidence;
   if (name === -1 || asked === "not") return undefined;
-  return byColumn((column) => (column === "name" ? name : find(COLUMNS[column])));
-}
-
-function byColumn<T>(make: (column: keyof Columns<T>) => T): Columns<T> {
+  const [type, validator, description] = [find(["type", "types"]), find(VALIDATORS), find(DESCRIPTIONS)];
   return {
-    name: make("name"),
-    type: make("type"),
-    validator: make("validator"),
-    description: make("description"),
-    required: make("required"),
-    optional: make("optional"),
+    name,
+    type,
+    validator,
+    description,
+    required: find(["required", "mandatory"]),
+    optional: find(["optional"]),
   };
 }
 
-function rowFindings({ text, line, column }: NumberedLine, columns: Columns<number>, width: number, reading: Reading) {
+function rowFindings({ text, line, column }: NumberedLine, columns: Columns, width: number, reading: Reading) {
   const cells = cellsOf(text);
   const place = { line, column };
-  const row = byColumn((name) => cells[columns[name]] ?? "");
+  const cell: CellOf = (name) => cells[columns[name]] ?? "";
   if (cells.slice(width).some((extra) => extra !== "")) {
     const hint = "Write \\| for a bar in a cell.";
     return [fault("REQUIREMENT_UNCLEAR", place, "this row has more cells than the table has columns", hint)];
   }
-  const names = namesOf(row.name);
+  const names = namesOf(cell("name"));
   if (names.length === 0 && cells.some((cell) => cell !== "")) {
     return [unclear(place, "this row has no name", "Write a name into its first cell, such as `function_count`.")];
   }
-  return names.flatMap((name) => rowOf(name, row, place, reading));
+  return names.flatMap((name) => rowOf(name, cell, place, reading));
 }
 
 /** Returns the cells of a row. An escaped bar belongs to its cell. */
@@ -145,21 +136,21 @@ function namesOf(cell: string): string[] {
   return name === "" ? [] : [name];
 }
 
-function rowOf(name: string, row: Columns<string>, place: Place, { asked, defined }: Reading): Finding[] {
+function rowOf(name: string, cell: CellOf, place: Place, { asked, defined }: Reading): Finding[] {
   if (RESERVED.has(name))
     return [fault("NAME_RESERVED", place, `no field may be called ${name}`, "Give it another name.")];
-  const words = plainText(row.description);
-  const spoken = `${row.name} ${words}`;
-  const stated = cellType(row.type);
-  const found = stated.found ?? typeFor(`${row.name} ${row.validator} ${words}`.replaceAll("_", " "), name);
+  const words = plainText(cell("description"));
+  const spoken = `${cell("name")} ${words}`;
+  const stated = cellType(cell("type"));
+  const found = stated.found ?? typeFor(`${cell("name")} ${cell("validator")} ${words}`.replaceAll("_", " "), name);
   const type = found?.type ?? "string";
-  const read = cellValidators(row.validator, type, defined);
+  const read = cellValidators(cell("validator"), type, defined);
   const besides = cellValidators(stated.rest, type, defined);
   const prose = proseValidators(spoken, type);
   const written = [...besides.validators, ...read.validators];
   const isWritten = written.length > 0;
-  const optional = yesOrNo(row.optional);
-  const flag = yesOrNo(row.required) ?? (optional === undefined ? undefined : !optional);
+  const optional = yesOrNo(cell("optional"));
+  const flag = yesOrNo(cell("required")) ?? (optional === undefined ? undefined : !optional);
   const isSure = stated.found?.sure === true && read.sure && (isWritten || prose.validators.length === 0);
   const findings: Finding[] = [
     {
@@ -189,8 +180,8 @@ function rowOf(name: string, row: Columns<string>, place: Place, { asked, define
     const message = `"${said}" can't be read as a rule for ${name}, which is of type ${type}`;
     findings.push(unclear(place, message, "Write a rule under Validator."));
   }
-  if (yesOrNo(row.required) === undefined && /\w/.test(row.required)) {
-    const message = `"${describe(row.required)}" is neither yes nor no: it does not decide if ${name} is required`;
+  if (yesOrNo(cell("required")) === undefined && /\w/.test(cell("required"))) {
+    const message = `"${describe(cell("required"))}" is neither yes nor no: it does not decide if ${name} is required`;
     findings.push(unclear(place, message, "Write yes or no, or a gate file with a rule in cross_field_validation."));
   }
   return findings;
@@ -208,7 +199,6 @@ interface CellType {
 
 const EMPTY = /^(?:|[-–—.]+|n\/?a|\?)$/i;
 
-/** Reads a cell of types. */
 function cellType(cell: string): CellType {
   const text = plainText(cell).replaceAll("`", "").trim();
   if (EMPTY.test(text)) return { rest: "" };

@@ -1,7 +1,4 @@
-/**
- * Finds what a text asks for in places that are not read: HTML, indented code, and texts that are too long or too deeply
- * nested. Also finds the words that speak of evidence in a text of which nothing is read.
- */
+/** Finds requirements in places that are not read, and words that speak of evidence where nothing was read. */
 import type { RootContent } from "mdast";
 import { lookedAt, type Section } from "../from-markdown.js";
 import { readMarks, withoutCode, withoutComments } from "./inline-marks.js";
@@ -44,7 +41,6 @@ function unreadBlock(block: RootContent, text: string): RequirementFault[] {
 /** The beginning of a line that opens or closes a code fence. */
 const FENCE = /^\s*(`{3,}|~{3,})/;
 
-/** Words that speak of a gate. */
 const GATE_WORDS = /\b(?:evidence|checkpoints?|validation[ -]gates?|must provide|required)\b/gi;
 
 /** The longest line that is searched for words that deny, in characters: the search takes quadratic time. */
@@ -59,10 +55,7 @@ export interface GateWord extends Place {
   readonly others: number;
 }
 
-/**
- * Returns the first word of a text that speaks of a gate, with its place; undefined if there is none. Words in code fences,
- * in comments and in sentences that deny them don't count.
- */
+/** Returns the first word that speaks of a gate. Words in code fences, comments and denying sentences don't count. */
 export function gateWordIn(text: string): GateWord | undefined {
   const lines = withoutFences(withoutComments(text).split(/\r\n?|\n/));
   const [first, ...others] = lines.flatMap((line, index) => {
@@ -72,7 +65,6 @@ export function gateWordIn(text: string): GateWord | undefined {
   return first === undefined ? undefined : { ...first, others: others.length };
 }
 
-/** Returns lines with those of closed code fences blanked out. */
 function withoutFences(lines: readonly string[]): readonly string[] {
   const kept = [...lines];
   let opened: { readonly at: number; readonly sign: string } | undefined;

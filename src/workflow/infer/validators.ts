@@ -1,7 +1,4 @@
-/**
- * Reads validators from a table cell or a sentence, and comparisons as people write them: `> 5`, `at least 3 items`,
- * `under 100`.
- */
+/** Reads validators and comparisons as people write them: `> 5`, `at least 3 items`, `under 100`. */
 import {
   comparisonValidator,
   hasUnclearNumber,
@@ -16,7 +13,6 @@ import { nearest } from "../names.js";
 import type { FieldType } from "../structure.js";
 import { decoded } from "./inline-marks.js";
 
-/** The validators of a cell. */
 interface CellValidators {
   readonly validators: readonly string[];
   /** True if the field is required, false if it is optional, if the cell says so. */
@@ -71,7 +67,7 @@ export function proseValidators(text: string, type: FieldType): Omit<CellValidat
 /** Checks whether a word is a validator's name. */
 export function isNamedValidator(word: string, defined: ReadonlySet<string>): boolean {
   if (defined.has(word) || VERIFYING_VALIDATORS.has(word) || namedValidator(word, "any") !== undefined) return true;
-  // What is read as words keeps the rule that it is read as.
+  // A comparison in words keeps the rule that it is read as.
   return wholeComparison(word) === undefined && comparisonValidator(word, "any") !== undefined;
 }
 
@@ -88,7 +84,6 @@ export function validatorHint(part: string, defined: ReadonlySet<string>): strin
   return meant === undefined ? instead : `Did you mean ${meant}? ${instead}`;
 }
 
-/** One comparison with a number. */
 interface Comparison {
   readonly sign: string;
   readonly number: number;
@@ -123,12 +118,11 @@ const SAID: readonly (readonly [sign: string, words: string])[] = [
 const SIGNS = SAID.map(([, words]) => words).join("|");
 
 const ESCAPED = SIGNS.split("|").map((words) =>
-  isWord(words) ? `\\b(?:length |len |size )?${words}(?![a-z])` : words.replace(/[!<>=]/g, "\\$&"),
+  /^[a-z]/.test(words) ? `\\b(?:length |len |size )?${words}(?![a-z])` : words.replace(/[!<>=]/g, "\\$&"),
 );
 
 const PHRASE = new RegExp(`(?<![<>=!-])(${ESCAPED.join("|")})\\s*(${NUMBER})${UNIT}`, "gi");
 
-/** Returns all comparisons in a text, in order. */
 export function comparisonsIn(text: string): Comparison[] {
   const rest = normal(text);
   const ranges = [...rest.matchAll(BETWEEN)].flatMap(([said, low = "", high = "", unit = ""]) => [
@@ -195,10 +189,7 @@ function split(text: string): string[] {
   return [...clauses, text.slice(start)].map((clause) => clause.trim()).filter((clause) => clause !== "");
 }
 
-/**
- * Returns the validators of one part of a cell; undefined if it has no meaning. Words that look like names are looked
- * up later.
- */
+/** Undefined if the part of a cell has no meaning. Words that look like names are looked up later. */
 function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<string>) {
   if (defined.has(clause) || VERIFYING_VALIDATORS.has(clause) || /^lambda\b/.test(clause) || RULE.test(clause)) {
     return { validators: [clause], sure: true };
@@ -220,13 +211,10 @@ function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<
   return isValidatorName(clause) ? { validators: [clause], sure: true } : undefined;
 }
 
-/** Maximum length of a comparison, in characters. */
 const CLAUSE_MAX = 200;
 
-/** A comparison in cells that has other meanings in prose. */
-const ONLY_IN_CELLS = "is";
-
-const EQUAL_IN_CELL = new RegExp(`^${ONLY_IN_CELLS}\\s+(?=${NUMBER})`, "i");
+/** `is 5` compares in a cell, and has other meanings in prose. */
+const EQUAL_IN_CELL = new RegExp(`^is\\s+(?=${NUMBER})`, "i");
 const RANGE = new RegExp(`^(${NUMBER})%?\\s*(?:\\.\\.\\.?|–|-|to)\\s*(${NUMBER})\\s*(%?)$`, "i");
 
 /** Returns the comparisons of a part that consists of comparisons alone. */
@@ -269,9 +257,12 @@ function comparison(sign: string, number: string, unit: string, said: string): C
   };
 }
 
-/** Returns the words of a name: `max_length_10` and `max 10` mean the same. */
+/** Returns the words of a name: `max_length_10` and `max 10` mean the same. `5 or more` becomes `at least 5`. */
 function normal(text: string): string {
-  return turned(text)
+  return text
+    .replace(OR_MORE, (_, number: string, percent: string, way: string) => {
+      return `${/^(?:more|above|higher)$/i.test(way) ? "at least" : "at most"} ${number}${percent}`;
+    })
     .replace(/[_\s]+/g, " ")
     .replace(/(?<=[a-z])-(?=[a-z])/gi, " ")
     .replace(/\b(max|min|maximum|minimum) (?:length|size|len|items)\b/gi, "$1");
@@ -281,13 +272,6 @@ const OR_MORE = new RegExp(
   `(?:(?<![<>=≥≤])[<>=≥≤]+\\s*|\\b(?:at least|exactly|is)\\s+)?(?<![\\w.,-])(${NUMBER})(%?)\\s+or\\s+(more|above|higher|less|fewer|below)\\b`,
   "gi",
 );
-
-/** Turns `5 or more` into `at least 5`; a sign before it is dropped. */
-function turned(text: string): string {
-  return text.replace(OR_MORE, (_, number: string, percent: string, way: string) => {
-    return `${/^(?:more|above|higher)$/i.test(way) ? "at least" : "at most"} ${number}${percent}`;
-  });
-}
 
 /** Returns a comparison as a rule; undefined if it doesn't fit the type. For texts and lists it compares the length. */
 function ruleOf({ sign, number, unit }: Comparison, type: FieldType): string | undefined {
@@ -337,10 +321,6 @@ function inWords(clause: string, type: FieldType): string | undefined {
 
 function filled(type: FieldType): string {
   return type === "integer" || type === "number" ? "greater_than_0" : "non_empty";
-}
-
-function isWord(text: string): boolean {
-  return /^[a-z]/.test(text);
 }
 
 function signOf(words: string): string {

@@ -1,7 +1,4 @@
-/**
- * Reads a bundle.yaml, which describes agents and their workflows, and finds all bundles below a folder. Paths in a
- * bundle may not lead out of its folder; a broken bundle does not hide the others.
- */
+/** Reads bundle.yaml files, with their agents and workflows. A broken bundle does not hide the others. */
 import { posix } from "node:path";
 import * as z from "zod/mini";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
@@ -115,7 +112,6 @@ export async function readBundle(file: string, text: string): Promise<ReadBundle
   return { bundle: hasErrors(diagnostics) ? undefined : bundle, diagnostics };
 }
 
-/** The largest bundle.yaml, in bytes. */
 const FILE_MAX = 1_048_576;
 
 /**
@@ -240,10 +236,7 @@ function bundleOf(source: ParsedSource, report: Report): Bundle | undefined {
   return { type, name, ...about, agents, workflows, resources, coreDependencies };
 }
 
-/**
- * Returns the agents. A standalone bundle has one agent, its entry point; others have a list with at least one entry
- * point.
- */
+/** A standalone bundle has one agent, its entry point; others have a list with at least one entry point. */
 function agentsOf({ type, agent, agents = [] }: Written, given: JsonObject, spot: Spot): readonly BundleAgent[] {
   const { report } = spot;
   const key = type === "standalone" ? "agent" : "agents";

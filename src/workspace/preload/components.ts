@@ -1,6 +1,5 @@
 /**
- * Chooses which of the paths in a workflow.yaml are files of the workflow, and which of these it needs to begin. The
- * others are documents of the project: the workflow finds or writes them later.
+ * Which paths in a workflow.yaml are its files, and which of these it needs to begin. It finds or writes others later.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import { ROOT_NAMES } from "../roots/paths.js";
@@ -15,7 +14,6 @@ export interface Component {
   readonly needed: boolean;
 }
 
-/** The files that a workflow.yaml names. */
 interface Components {
   readonly files: readonly Component[];
   /** Variants that the instructions choose from. They are read when they are chosen. */
@@ -34,10 +32,7 @@ interface NamedPaths {
   rootOf(path: string): string | undefined;
 }
 
-/**
- * Keys whose paths are not files of the workflow: outputs, packaging, and the configuration, which is loaded
- * separately.
- */
+/** Keys of outputs and packaging, and of the configuration, which is loaded separately. */
 const NOT_READ = [
   "config_source",
   "installed_path",
@@ -64,10 +59,7 @@ const REQUIRED = /required/i;
 /** Several paths, of which the instructions take the first that exists. */
 const ALTERNATIVES = /\s(?:\|\||or)\s/;
 
-/**
- * Returns the files that a workflow.yaml names: `instructions`, `template`, `validation` or `checklist`, and as data
- * every other path to a text file below the roots of workflows.
- */
+/** Returns the files under the keys of {@link PARTS}, and as data all other text files below roots of workflows. */
 export function componentsOf(paths: NamedPaths): Components {
   const { written, resolved } = paths;
   const files = new Map<string, Component>();
@@ -91,7 +83,6 @@ export function componentsOf(paths: NamedPaths): Components {
   return { files: [...files.values()], onDemand: [...new Set(onDemand)].filter((path) => !files.has(path)) };
 }
 
-/** A text in a workflow.yaml, and the keys that lead to it. */
 interface NamedText {
   /** The text as it is written. */
   readonly text: string;
@@ -117,9 +108,9 @@ function texts(
 }
 
 /**
- * Returns true for data that the workflow needs to begin. A path that its keys call an output, or that begins with an
- * output folder or a value of the configuration, or that leads to a place in the project outside of the bundle and the
- * core, is a document of the project.
+ * Returns true for data that the workflow needs to begin. Documents of the project are not: their keys call them
+ * outputs, they begin with an output folder or a value of the configuration, or they are in the project outside of
+ * bundle and core.
  */
 function isNeeded({ path, text, keys }: NamedText, { written, rootOf }: NamedPaths): boolean {
   if (keys.some((key) => REQUIRED.test(key))) return true;
@@ -147,10 +138,7 @@ function isData(path: string, { dataRoots, rootOf }: NamedPaths): boolean {
   return inRoot || (path.startsWith("{") && dataRoots.some((root) => root === rootOf(path)));
 }
 
-/**
- * Returns false for patterns, for several paths to choose from, for instructions written in place, and for paths with
- * names that the model fills in.
- */
+/** Returns false for patterns, alternatives, instructions in place, and paths with names that the model fills in. */
 function isOneFile(path: string): boolean {
   if (path === "" || /[*\n]|\{\{/.test(path) || ALTERNATIVES.test(path)) return false;
   return !/\s/.test(path) || TEXT_FILE.test(path);

@@ -1,7 +1,4 @@
-/**
- * Merges the customization of a skill: its own defaults, the team's file over them, and the user's file over both. A
- * layer that cannot be read is a warning.
- */
+/** Merges the customization of a skill: its own defaults, the team's file over them, and the user's file over both. */
 import { isPhasegateError } from "../../errors.js";
 import { unreadable } from "../../workflow/diagnostic.js";
 import { RESERVED } from "../../workflow/names.js";
@@ -11,13 +8,9 @@ import { type FileSource, folderOf, inFolder, nameOf, type PreloadedFile } from 
 const NOT_OPEN =
   "the customizations of the project are not read: the host must add {project-root}/_bmad/custom to readRoots";
 
-/** The deepest nesting of tables. */
 const DEPTH_MAX = 64;
 
-/**
- * Merges a skill's `customize.toml` with `{project-root}/_bmad/custom/<skill>.toml` and `<skill>.user.toml` into one
- * file. Missing layers are skipped. A layer that cannot be read is a warning, and the others are used.
- */
+/** Merges a skill's `customize.toml` with the team's and the user's. A layer that can't be read is a warning. */
 export async function loadCustomization(
   source: FileSource,
   skill: Location,
@@ -62,10 +55,7 @@ async function readLayer(source: FileSource, place: () => Location) {
   }
 }
 
-/**
- * Returns true if tables and arrays are nested at most `DEPTH_MAX` deep, since merging recurses: `a.a.a.a = 1` nests,
- * too.
- */
+/** Merging recurses, and `a.a.a.a = 1` nests, too. */
 function isFlatEnough(table: TomlTable): boolean {
   let level: unknown[] = [table];
   for (let depth = 0; depth <= DEPTH_MAX; depth += 1) {
@@ -91,13 +81,9 @@ async function parsed(text: string): Promise<TomlTable | string> {
 /** A TOML table: tables, arrays and single values, including dates. */
 type TomlTable = { readonly [key: string]: unknown };
 
-/** The fields that identify the tables of an array. */
 const KEYS = ["code", "id"] as const;
 
-/**
- * Merges one customization over another, as BMAD does: single values replace, tables are merged by key, and arrays
- * append. In arrays of tables that all have a `code` (or all an `id`), an entry replaces the one with the same `code`.
- */
+/** Merges as BMAD does: values replace, tables merge, arrays append, entries with a `code` or `id` replace the same. */
 export function mergeCustomization(base: TomlTable, over: TomlTable): TomlTable {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {

@@ -13,20 +13,16 @@ import { type FileSource, type FoundWorkflow, folderOf, inFolder, nameOf } from 
 const FIRST_FILES = ["SKILL.md", "workflow.md", "workflow.yaml", "workflow.yml"];
 /** Folders with tasks. The engine's `tasks/workflow.md` is not a workflow. */
 const TASKS = /(?:^|\/)tasks$/;
-/** The deepest folder that is searched below a root. */
 const DEPTH_MAX = 6;
-/** The most folders that are searched below a root. */
 const FOLDERS_MAX = 500;
-/** The most names in an error. */
 const NAMES_MAX = 20;
-/** What only a path has: separators, variables, the ending of a first file, or nothing but dots. */
+/** Only a path has separators, variables, the ending of a first file, or nothing but dots. */
 const PATH = /[\\/{}]|\.(?:ya?ml|md|xml)$|^\.*$/i;
 
 /**
- * Finds a workflow by the name of its folder, by the end of its path such as `planning/brief`, by the `name` in its first
- * file, or by the path of its folder or first file. `from` is the file that contains the path. If several roots have the
- * name, the first root counts. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for an ambiguous name, and as `resolve` and
- * `list` do for a path.
+ * Finds a workflow by the name of its folder, the end of its path such as `planning/brief`, the `name` in its first
+ * file, or a path that the file `from` contains. The first root with the name counts. Throws `WORKFLOW_NOT_FOUND`,
+ * `INVALID_INPUT` for an ambiguous name, and as `resolve` and `list` do for a path.
  */
 export async function findWorkflow(source: FileSource, name: string, from?: Location): Promise<FoundWorkflow> {
   if (!PATH.test(name)) return byName(source, name);
@@ -63,7 +59,6 @@ async function byName(source: FileSource, name: string): Promise<FoundWorkflow> 
   });
 }
 
-/** The result of a search in all roots. */
 interface Searched {
   /** All workflows, in the order of the roots. */
   readonly all: readonly FoundWorkflow[];
@@ -73,10 +68,7 @@ interface Searched {
   readonly cuts: readonly string[];
 }
 
-/**
- * Searches all roots. The folders in a workflow's folder belong to the workflow, so they are searched last, and only for
- * a workflow that is nowhere else.
- */
+/** Folders in a workflow's folder belong to it: they are searched last, for a workflow that is nowhere else. */
 async function searched(
   source: FileSource,
   isWanted: (found: FoundWorkflow) => boolean,

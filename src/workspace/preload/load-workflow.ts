@@ -1,7 +1,6 @@
 /**
- * Loads a workflow of either form with all workflows that it invokes, within limits of invocations and depth. A classic
- * one, as BMAD wrote them before version 6, has a workflow.yaml, its configuration, and the files that it names; all
- * classic ones share the texts of the engine and of elicitation.
+ * Loads a workflow with all that it invokes, within limits. A classic one, as BMAD wrote them before version 6, has a
+ * workflow.yaml, its configuration, and the files that it names; they share the texts of the engine and of elicitation.
  */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { JsonObject } from "../../workflow/json.js";
@@ -25,16 +24,11 @@ import { invokedWorkflows, usesElicitation } from "./tags.js";
 
 /** The most invocations of workflows in one call. Each invocation of the same workflow counts. */
 const INVOKED_MAX = 100;
-/** The most named files that are loaded. */
 const NAMED_MAX = 200;
 
-/** What a workflow is, with the skill if it has steps. */
 type LoadedWorkflow = Pick<FoundWorkflow, "shape"> & { readonly skill?: OpenedSkill };
 
-/**
- * Loads a workflow, except the steps of a skill, which are given one by one. `trail` are the files that lead to it. Throws
- * `DEFINITION_INVALID`, with lines, if a workflow.yaml is not valid.
- */
+/** Leaves out a skill's steps. `trail` are the files that lead to the workflow. Throws `DEFINITION_INVALID`. */
 export async function loadWorkflow(
   loading: Loading,
   { shape, file }: FoundWorkflow,
@@ -68,7 +62,6 @@ async function loadSkill(loading: Loading, file: Location, way: readonly string[
   return { shape: "classic" };
 }
 
-/** Loads a workflow that the file `from` invokes. */
 async function invoke(loading: Loading, path: string, from: Location, trail: readonly string[]): Promise<void> {
   loading.invoked.count += 1;
   if (loading.invoked.count > INVOKED_MAX) {
@@ -87,7 +80,6 @@ async function invoke(loading: Loading, path: string, from: Location, trail: rea
   }
 }
 
-/** A classic workflow that is being loaded. */
 interface Classic {
   readonly file: Location;
   /** The files that lead to it, and its own. */
@@ -121,10 +113,7 @@ async function loadClassic(loading: Loading, file: Location, trail: readonly str
   loading.warn(...variables.faults);
 }
 
-/**
- * Returns the `installed_path`, with a warning, if there is no such folder: the workflow was copied to another place than
- * the one it was written for. The folder of the workflow.yaml then takes its place.
- */
+/** Returns an `installed_path` that is not there, with a warning: the workflow.yaml's folder takes its place. */
 async function lostFolder(loading: Loading, file: Location, written: JsonObject) {
   const { source } = loading;
   const given = written.installed_path;
@@ -161,7 +150,6 @@ async function loadConfig(
   return mapping.value;
 }
 
-/** Loads all files that the workflow names, and what its instructions ask for. */
 async function loadNamed(loading: Loading, { file, trail, own, variables, as }: Classic): Promise<void> {
   const { source } = loading;
   const resolved = Object.fromEntries(Object.entries(own).map(([key, value]) => [key, variables.resolveAll(value)]));
@@ -206,7 +194,6 @@ function isLost(error: unknown): boolean {
   return isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED");
 }
 
-/** Returns the root that a path leads into, such as `{project-root}/…`. */
 function rootOfPath(source: FileSource, path: string, from: Location): string | undefined {
   try {
     return source.resolve(path, from).root;
@@ -217,10 +204,7 @@ function rootOfPath(source: FileSource, path: string, from: Location): string | 
   }
 }
 
-/**
- * The paths below the core root of the two texts that classic workflows share: the engine, which explains how to follow
- * a workflow, and the elicitation task. The current name is the first.
- */
+/** Paths below the core root of the texts that classic workflows share. The first one is the current name. */
 const PLACES = {
   engine: ["tasks/workflow.md", "tasks/workflow.xml"],
   elicitation: [

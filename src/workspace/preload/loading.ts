@@ -14,7 +14,6 @@ export interface FoundWorkflow {
 /** The files of a workspace, read through the sandboxes of its roots. */
 export type FileSource = Pick<Roots, "known" | "folders" | "resolve" | "expand" | "read" | "list" | "nearest">;
 
-/** The most files and bytes that one call reads. */
 const FILES_MAX = 500;
 const BYTES_MAX = 33_554_432;
 
@@ -53,13 +52,11 @@ function tooMuch(file: string, bytes: number, limit: string): PhasegateError<"TO
   });
 }
 
-/** Returns the folder of a file. */
 export function folderOf({ root, path }: Location): Location {
   const end = path.lastIndexOf("/");
   return { root, path: end === -1 ? "." : path.slice(0, end) };
 }
 
-/** Returns the location of a name in a folder. */
 export function inFolder({ root, path }: Location, name: string): Location {
   return { root, path: path === "." ? name : `${path}/${name}` };
 }
@@ -120,7 +117,7 @@ interface Unread {
   readonly error: unknown;
 }
 
-/** What is loaded of a workflow, in the order in which it names its files. The first of several with one path counts. */
+/** The loaded files of a workflow, in the order in which it names them. The first of several with one path counts. */
 export class Loading {
   readonly source: FileSource;
   readonly files = new Map<string, PreloadedFile>();
@@ -147,14 +144,12 @@ export class Loading {
     for (const warning of warnings) this.warnings.add(warning);
   }
 
-  /** Adds everything that a part has loaded. */
   join({ files, missing, warnings }: Loading): void {
     this.add(...files.values());
     for (const [path, one] of missing) if (!this.missing.has(path)) this.missing.set(path, one);
     this.warn(...warnings);
   }
 
-  /** Reads a file that the file `from` names. */
   async read(path: string, wanted: Wanted, from?: Location): Promise<PreloadedFile | Unread> {
     let location: Location | undefined;
     try {
@@ -166,7 +161,6 @@ export class Loading {
     }
   }
 
-  /** Reads a file and adds it. Adds a missing file if it can't be read. */
   async load(path: string, wanted: Wanted, from?: Location): Promise<PreloadedFile | undefined> {
     const read = await this.read(path, wanted, from);
     if ("error" in read) {

@@ -1,7 +1,4 @@
-/**
- * YAML files of workflows: reads one as keys and values, replaces its strings without losing comments, and resolves the
- * variables that its values name.
- */
+/** Reads YAML files of workflows, replaces their strings without losing comments, and resolves variables. */
 import { formatDiagnostic, type ParsedSource } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import { orNearest, shown } from "../../workflow/names.js";
@@ -13,9 +10,7 @@ export type Mapping =
   | { readonly value: JsonObject; readonly place: ParsedSource["place"] }
   | { readonly value?: undefined; readonly diagnostics: readonly string[] };
 
-/**
- * Reads YAML that must be one mapping: one document of plain data, without tags and merge keys, with bounded aliases.
- */
+/** Reads YAML that must be one mapping of plain data, without tags and merge keys, with bounded aliases. */
 export async function readMapping(file: string, text: string): Promise<Mapping> {
   const report = createReport();
   const source = await readYaml(file, text, report);
@@ -60,20 +55,15 @@ const RESOLVED_MAX = 65_536;
 const INSERTED_MAX = 4_194_304;
 /** The longest chain of values that name each other. */
 const CHAIN_MAX = 100;
-/** The most reported faults. */
 const FAULTS_MAX = 100;
 /** The value of a variable that the model fills in itself, such as today's date. */
 const BY_THE_MODEL = "system-generated";
 /** A key of the configuration in the first group, or a name in the second. Double braces belong to templates. */
 const REFERENCE = /(?<!\{)\{(?:config_source\}:([\w-]+(?:\.[\w-]+)*)|([A-Za-z_][\w-]*)\}(?!\}))/g;
 
-/** The values by name: texts, numbers and flags. */
 type Scope = ReadonlyMap<string, string>;
 
-/**
- * Creates the variables of a workflow: its own top-level values, then those of its configuration. Names of roots are
- * never replaced, since paths are written with them.
- */
+/** A workflow's own values count before its configuration's. Names of roots stay: paths are written with them. */
 export function createVariables(own: JsonObject, config: JsonObject | undefined, roots: readonly string[]): Variables {
   const ownScope = scopeOf(own, roots);
   const configScope = scopeOf(flat(config ?? {}), roots);

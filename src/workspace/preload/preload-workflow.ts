@@ -17,7 +17,7 @@ import { revisionOf } from "../../workflow/json.js";
 import type { Connection } from "../session/connection.js";
 import { currentStep, type GivenStep } from "../steps/next-step.js";
 import { firstSteps } from "../steps/step-index.js";
-import type { ToolSuccess } from "../tools/tool.js";
+import { defineTool, type ToolSuccess } from "../tools/tool.js";
 import { findWorkflow } from "./find.js";
 import { loadWorkflow } from "./load-workflow.js";
 import { boundedSource, folderOf, Loading, type MissingFile, nameOf, type PreloadedFile } from "./loading.js";
@@ -55,23 +55,30 @@ export interface WorkflowPreloaded extends ToolSuccess {
   readonly cursor?: string;
 }
 
-/** The request of `preload_workflow`. */
-interface PreloadRequest {
-  /** The workflow's name, or the path of its folder or first file. */
-  readonly workflow: string;
-  /** The cursor of the page before. */
-  readonly cursor?: string;
-  /** If true, files that the connection already has are returned again. */
-  readonly reload?: boolean;
-}
+const input = z.strictObject({
+  workflow: z.string().describe("Its name, such as intake, or the path of its folder"),
+  cursor: z.string().optional().describe("From the page before"),
+  reload: z.boolean().optional().describe("Return files again that were returned before"),
+});
+
+export const preloadWorkflowTool = defineTool({
+  name: "preload_workflow",
+  title: "Preload a workflow",
+  description:
+    "Loads all files of a workflow in one call: its definition, configuration, instructions, template and whatever else it " +
+    "names; of a skill with steps, only the current one. Call it first, and don't read these files again.",
+  readOnly: true,
+  input,
+  run: preloadWorkflow,
+});
+
+type PreloadRequest = z.output<typeof input>;
 
 /**
- * Loads the files of a workflow: for a workflow.yaml its configuration, instructions, template, validation, data,
- * engine, elicitation and the workflows that it invokes; for a skill its texts, its customization and its current step.
- * A file that it needs to begin and that does not exist is in `missing`; what it finds or writes later is in `warnings`.
+ * A missing file is in `missing` if the workflow needs it to begin, and in `warnings` if it finds or writes it later.
  * Throws `WORKFLOW_NOT_FOUND`, `DEFINITION_INVALID`, `CURSOR_INVALID`, and as resolving a path does.
  */
-export async function preloadWorkflow(connection: Connection, request: PreloadRequest): Promise<WorkflowPreloaded> {
+async function preloadWorkflow(request: PreloadRequest, connection: Connection): Promise<WorkflowPreloaded> {
   const loading = new Loading(boundedSource(connection.roots));
   const found = await findWorkflow(loading.source, request.workflow);
   const { shape, skill } = await loadWorkflow(loading, found);
@@ -154,9 +161,9 @@ const CHARACTERS_PER_TOKEN = 4;
 const cursorSchema = z.tuple([z.int().nonnegative(), z.string(), z.boolean()]);
 
 /**
- * Returns as many whole files as fit into the connection's budget of tokens, at least one, from the cursor on. Files that
- * the connection already has in the same revision are only named (`had`), unless it asks for a reload; a reload also holds
- * for the following pages. Throws `CURSOR_INVALID`.
+ * Returns as many whole files as fit into the budget of tokens, at least one, from the cursor on. Those that the
+ * connection has in the same revision are only named (`had`), unless it asks for a reload, which also holds for the
+ * following pages. Throws `CURSOR_INVALID`.
  */
 function pageFiles(all: readonly PreloadedFile[], { given, limits }: Connection, { cursor, reload }: PreloadRequest) {
   const revisions = all.map(({ content }) => revisionOf(content));

@@ -1,7 +1,4 @@
-/**
- * Opens skills, as BMAD writes them since version 6: a folder with a SKILL.md, often a workflow.md, and steps in files.
- * Follows skills that only point to another one.
- */
+/** Opens skills, as BMAD has them since version 6: a SKILL.md, often a workflow.md, and steps in files. */
 import { posix } from "node:path";
 import { isPhasegateError } from "../../errors.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
@@ -14,7 +11,6 @@ import { findWorkflow } from "./find.js";
 import { type FileSource, type FoundWorkflow, folderOf, inFolder, nameOf, type PreloadedFile } from "./loading.js";
 import { unrenderedMarks } from "./tags.js";
 
-/** An opened skill: its own texts, and the index of its steps. */
 export interface OpenedSkill {
   readonly name: string;
   /** SKILL.md, or the file that was requested instead. */
@@ -31,10 +27,7 @@ export interface OpenedSkill {
 /** The longest chain of workflows that point to each other. */
 export const DEPTH_MAX = 5;
 
-/**
- * Opens a skill, and follows it while it only points to another one. Returns all skills on the way; the last one does
- * the work, or points to a classic workflow (`leadsTo`). Throws as reading its first file does.
- */
+/** Opens a skill, and those it points to. The last one does the work, or leads to a classic workflow. */
 export async function openSkill(source: FileSource, file: Location): Promise<readonly [OpenedSkill, ...OpenedSkill[]]> {
   const first = await openOne(source, file);
   const others: OpenedSkill[] = [];
@@ -115,10 +108,7 @@ async function firstThatIsThere(
   return undefined;
 }
 
-/**
- * The longest skill that counts as a pointer, in characters. Pointers are skills under an old name, or for a client
- * that needs its own file; the longest known ones explain overrides.
- */
+/** The longest pointer, in characters: the longest known ones explain overrides. */
 const SHIM_MAX = 4000;
 /** In a skill this short, in characters, every named path counts as a target. */
 const BARE_MAX = 700;
@@ -130,10 +120,7 @@ const QUOTED = /\b(?:invoke|use|run|load)\s+(?:the\s+)?(?:skill\s+)?[`'"]([\w-]+
 /** The engine, which every workflow names. */
 const ENGINE = /\/tasks\/workflow\.(?:xml|md)$/;
 
-/**
- * Returns the paths and names that a skill without steps and workflow may point to, the most likely first. Empty for a
- * skill that does the work itself.
- */
+/** Returns possible targets, the most likely first; none for a skill that does the work itself. */
 export function shimTargets(name: string, description: string, body: string): readonly string[] {
   const text = body.trim();
   if (text.length > SHIM_MAX) return [];

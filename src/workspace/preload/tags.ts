@@ -1,7 +1,4 @@
-/**
- * Finds the tags in instructions that load more, and marks that a build has not replaced. What is in comments and in code is
- * an example, and does not count.
- */
+/** Finds tags that load more, and marks that a build has not replaced. In comments and code they are examples. */
 import { codeParts } from "../../workflow/from-markdown.js";
 
 /** Attributes in the first group, the text up to the next tag in the second. */
@@ -24,10 +21,7 @@ export function invokedWorkflows(text: string): string[] {
   return [...new Set(paths.filter((path) => path !== "" && !/\s/.test(path)))];
 }
 
-/**
- * Returns instructions without comments and code. A fence of XML that contains a `<workflow>` is kept: many people
- * write their instructions that way.
- */
+/** Removes comments and code, but no fence of XML with a `<workflow>`: many people write instructions that way. */
 export function activeText(text: string): string {
   const kept: string[] = [];
   let fence: Fence | undefined;
@@ -80,7 +74,6 @@ function closes(line: string, { sign }: Fence): boolean {
   return text.length >= sign.length && text === sign.charAt(0).repeat(text.length);
 }
 
-/** Returns a line without comments and code between backticks. */
 function outside(line: string, inComment: boolean): { readonly rest: string; readonly open: boolean } {
   let rest = "";
   let left = line;
@@ -103,10 +96,7 @@ function outside(line: string, inComment: boolean): { readonly rest: string; rea
 const TEMPLATE_MARK = /\{\{-?\s*\.[A-Za-z][\w.]{0,100}\s*-?\}\}/;
 const BUILD_MARK = /\[\[[^\s[\]](?:[^[\]\n]{0,200}[^\s[\]])?\]\]/;
 
-/**
- * Returns a warning if a text has marks that a build should have replaced, in a list of one. `[[` in a code block is code:
- * a test of a shell, or a table of TOML.
- */
+/** Returns a warning in a list of one. `[[` in a code block is code: a test of a shell, or a table of TOML. */
 export function unrenderedMarks(path: string, text: string): string[] {
   let fence: Fence | undefined;
   const prose = text.split("\n").filter((line) => {

@@ -37,10 +37,7 @@ const SHORT = /^[^.~]{1,6}~[1-9][0-9]*(\.[^.]{0,3})?$/;
 /** Characters that Windows does not allow in names. A colon begins an alternate data stream there. */
 const UNUSUAL = /[<>:"|?*]/;
 
-/**
- * Checks a path below a root and returns it with `/`. Refuses paths that lead out, and paths that mean another file on
- * another system. Throws `PATH_REFUSED`.
- */
+/** Refuses paths that lead out of a root, or mean another file on another system. Throws `PATH_REFUSED`. */
 export function checkedPath(value: unknown): string {
   const path = parseRelativePath(value);
   const reason = path === "." ? undefined : faultOf(path);
@@ -48,7 +45,6 @@ export function checkedPath(value: unknown): string {
   return path;
 }
 
-/** Returns why a path is refused, or undefined. */
 function faultOf(path: string): string | undefined {
   if (/\p{Surrogate}/u.test(path)) return "it contains half a character";
   const rest = path.replace(JOINING, "");
@@ -160,9 +156,9 @@ const SESSION = /^(?:\{\{?|<)session[-_]?(?:folder|id|dir)(?:\}\}?|>)$/i;
 const ALL_SESSIONS = ["agent-outputs", "{output-root}"];
 
 /**
- * Replaces what workflows write for the folder of a session by its id: `{session-folder}/x.md`, or
- * `/data/agent-outputs/{session-id}/x.md`. An id after `agent-outputs` stays. Other paths, and those with `..`, stay as
- * they are.
+ * Replaces what workflows write for a session's folder by its id: in `{session-folder}/x.md`, or
+ * `/data/agent-outputs/{session-id}/x.md`. An id after `agent-outputs` stays, and so do other paths, and those with
+ * `..`.
  */
 export function sessionPath(path: string, sessionId: string | undefined): string {
   const names = path.replace(/^(?:\.[\\/]+)+/, "").split(/[\\/]+/);
@@ -191,9 +187,7 @@ export function namesSession(path: string): boolean {
 export interface WorkspaceFolders {
   /** The folder with workflows and their files: `{bundle-root}`. */
   readonly bundleRoot: string;
-  /**
-   * The folder with what all workflows share, such as the text of the workflow engine: `{core-root}`. Default: none.
-   */
+  /** The folder that all workflows share, with the text of the engine: `{core-root}`. Default: none. */
   readonly coreRoot?: string;
   /**
    * The folder that `{project-root}` means in paths. It is not a root: such a path is read only if it leads into
@@ -224,9 +218,7 @@ export const ROOT_NAMES = {
   output: "output-root",
 } as const;
 
-/**
- * Opens all roots. Throws `INVALID_INPUT` for a folder that cannot be opened, and for a root inside the output root.
- */
+/** Throws `INVALID_INPUT` for a folder that cannot be opened, and for a root inside the output root. */
 export async function openFolders(folders: WorkspaceFolders): Promise<readonly OpenRoot[]> {
   const { bundleRoot, coreRoot, outputRoot, readRoots = {} } = folders;
   const named: [string, string][] = [

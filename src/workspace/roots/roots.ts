@@ -24,7 +24,6 @@ import {
   type VariableValue,
 } from "./paths.js";
 
-/** What the roots of a workspace are made of. */
 interface RootsOptions {
   readonly roots: readonly OpenRoot[];
   /** The absolute paths of the project, if there is one. */
@@ -41,10 +40,7 @@ export interface Roots {
   readonly known: readonly string[];
   /** The names of all roots; the bundle root is the first. */
   readonly folders: readonly string[];
-  /**
-   * Returns these roots for one caller: the folders of sessions that it does not see do not exist, and are in the output
-   * root alone, also where that is inside another root.
-   */
+  /** Hides from a caller the sessions that it does not see, also in a root that contains the output root. */
   limitedTo(sees: Sees): Roots;
   /**
    * Resolves a path to a location, which need not exist. A path that does not begin with a root is relative to the
@@ -58,15 +54,9 @@ export interface Roots {
   read(location: Location): Promise<{ readonly text: string; readonly size: number }>;
   /** Lists a folder without refused entries. Throws as a sandbox does. */
   list(location: Location): Promise<readonly SandboxEntry[]>;
-  /**
-   * Returns up to 5 names that are similar to a missing one, the most similar first. If the folder is missing too, its
-   * name is compared instead.
-   */
+  /** Returns up to 5 names, the most similar first; those of the folder, if it is missing, too. */
   nearest(location: Location): Promise<readonly Location[]>;
-  /**
-   * Returns the sandbox in which the caller may read a location. Throws `SESSION_NOT_FOUND` for a session that it does not
-   * see, and `PATH_REFUSED` for an unknown root.
-   */
+  /** Throws `SESSION_NOT_FOUND` for a session that the caller does not see, and `PATH_REFUSED` for an unknown root. */
   reach(location: Location): Promise<Sandbox>;
   /** Returns the whole sandbox of a location's root, for the workspace itself. Throws `PATH_REFUSED` for an unknown root. */
   sandbox(location: Location): Sandbox;
@@ -76,7 +66,6 @@ export interface Roots {
 const FILE_MAX = 1_048_576;
 /** How many sessions are looked at together: each may be a file to read. */
 const AT_ONCE = 32;
-/** The most similar names in an answer. */
 const NAMES_MAX = 5;
 
 /** Makes the roots of a workspace: those of the host itself without `sees`. */
@@ -185,10 +174,7 @@ export function createRoots(options: RootsOptions, sees?: Sees): Roots {
   return made;
 }
 
-/**
- * Returns the session whose folder a path of the output root is in, or leads to. Some file systems ignore case, so an id in
- * upper case names the same folder.
- */
+/** Some file systems ignore case, so an id in upper case names the same folder. */
 function sessionOf(path: string): string | undefined {
   const id = path.split("/")[0]?.toLowerCase() ?? "";
   return isSessionFolder(id) ? id : undefined;
@@ -200,7 +186,6 @@ function joined(folder: string, path: string): string {
   return checked === "." ? folder : `${folder}/${checked}`;
 }
 
-/** Resolves a path relative to the folder of a file. */
 function relativeTo(file: string, path: string): string {
   const segments = path.split(/[\\/]+/);
   // An absolute path begins with an empty segment, which this check refuses.
@@ -226,10 +211,7 @@ function undefinedIfKnown(error: unknown): undefined {
   if (!isPhasegateError(error)) throw error;
 }
 
-/**
- * Decodes UTF-8. A byte order mark stays. Throws `INVALID_INPUT` for binary bytes (any that contain NUL) and invalid
- * UTF-8.
- */
+/** Throws `INVALID_INPUT` for NUL and invalid UTF-8. A byte order mark stays. */
 export function decodeText(bytes: Uint8Array, name: string): string {
   const text = bytes.includes(0) ? undefined : utf8(bytes);
   if (text !== undefined) return text;

@@ -7,7 +7,6 @@ import { Turns } from "./folders.js";
 import type { WorkspaceAct } from "./machine.js";
 import type { Sessions } from "./sessions.js";
 
-/** The parts of a workspace that its connections use. */
 export interface ConnectionParts {
   readonly roots: Roots;
   readonly limits: WorkspaceLimits;
@@ -54,7 +53,6 @@ export class Connection {
     return this.#kept;
   }
 
-  /** Returns true if it created or reopened this session. */
   owns(id: string): boolean {
     return this.#own.has(id);
   }
@@ -71,7 +69,6 @@ export class Connection {
     this.#kept = this.#kept.slice(recorded);
   }
 
-  /** Resolves a path to read from. */
   resolve(path: string): Location {
     return this.roots.resolve(sessionPath(path, this.#sessionId));
   }

@@ -1,7 +1,4 @@
-/**
- * The folders of sessions below the output root, each with its manifest: creating, saving, ending, and the checks of
- * where a file may be saved and how much. At the end are the errors of sessions, with the call that helps.
- */
+/** The folders of sessions with their manifests: where a file may be saved, how much, and the errors of sessions. */
 import { posix } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
@@ -25,7 +22,6 @@ import {
 /** The facts of a new session. */
 export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "owner" | "team" | "steps">;
 
-/** The most similar sessions in an error. */
 const NEAR_MAX = 3;
 
 /** Runs the steps with the same key one after the other: two at once could exceed a limit, or both leave one step. */
@@ -45,7 +41,6 @@ export class Turns {
   }
 }
 
-/** The folders of sessions. Changes of one session run one after the other. */
 export class SessionFolders {
   readonly #sandbox: Sandbox;
   readonly #limits: WorkspaceLimits;
@@ -58,10 +53,7 @@ export class SessionFolders {
     this.#clock = clock;
   }
 
-  /**
-   * Makes a session's folder and manifest. Without an id, or if it is taken, the id is the current time with a random
-   * end.
-   */
+  /** Without an id, or if it is taken, the id is the current time with a random end. */
   async create(wanted: string | undefined, facts: SessionFacts, isTaken: (id: string) => Promise<boolean>) {
     const ids = [...(wanted === undefined ? [] : [wanted]), newSessionId(this.#clock)];
     for (const id of ids) {
@@ -100,12 +92,10 @@ export class SessionFolders {
     });
   }
 
-  /** Sets the current step of a skill. */
   noteStep(id: string, skill: string, step: string): Promise<Manifest> {
     return this.#turns.run(id, () => this.#change(id, ({ steps }) => ({ steps: { ...steps, [skill]: step } })));
   }
 
-  /** Ends a session. */
   complete(id: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
     return this.#turns.run(id, async () => {
       await this.requireActive(id);
@@ -130,7 +120,6 @@ export class SessionFolders {
     return manifest;
   }
 
-  /** Returns true if a session has a folder. */
   async exists(id: string): Promise<boolean> {
     try {
       await this.#sandbox.list(id);
@@ -159,10 +148,7 @@ export class SessionFolders {
     throw quotaReached(`the limit of a session is ${sessionFiles} files`, sessionFiles, others.length + 1);
   }
 
-  /**
-   * Returns the files in a session's folder. A process that died between a file and its manifest has left a file
-   * without an entry. Files over the limit were not saved by the workspace.
-   */
+  /** A killed process may have left a file without an entry. The workspace has not saved files over the limit. */
   async #outputsIn(id: string, manifest: Manifest): Promise<readonly ManifestOutput[]> {
     const { sessionBytes: maxBytes, sessionFiles } = this.#limits;
     const { entries, truncated } = await this.#sandbox.walk(id, { maxEntries: sessionFiles * 2 });
@@ -195,10 +181,7 @@ export class SessionFolders {
 /** The deepest path, in names. Reopening a session does not search deeper. */
 const NAMES_MAX = 12;
 
-/**
- * Checks where a file of a session may be saved, and returns the path in Unicode normal form C. A name that differs
- * from an existing one only in case or composition is refused: on another system they would be the same file.
- */
+/** Returns the path in normal form C. A name that differs only in case or composition is the same on another system. */
 export async function checkedOutput(
   sandbox: Sandbox,
   id: string,
@@ -264,7 +247,6 @@ export function noSession(id: string, near: readonly string[]): PhasegateError<"
   });
 }
 
-/** Builds the error for a session that has ended. */
 function isOver(id: string, status: string): PhasegateError<"INVALID_TRANSITION"> {
   return new PhasegateError("INVALID_TRANSITION", `the session ${id} is ${status}`, {
     remedy: `To continue it, call create_session with {"session_id": "${id}", "reopen": true}.`,
@@ -272,7 +254,6 @@ function isOver(id: string, status: string): PhasegateError<"INVALID_TRANSITION"
   });
 }
 
-/** Builds the error for a save over a limit of files or sessions. */
 function quotaReached(
   what: string,
   limit: number,

@@ -50,7 +50,6 @@ const workspaceActSchema = z.discriminatedUnion("type", [
 /** An act of an agent in a workspace. Sizes are in bytes; paths are as in answers: `{bundle-root}/…`. */
 export type WorkspaceAct = z.infer<typeof workspaceActSchema>;
 
-/** The version of the format of events and heads. */
 const RECORDED_SCHEMA = 1;
 
 /** The inputs that an agent gives when it creates a session: plain values by name. */
@@ -207,7 +206,6 @@ interface RecorderOptions {
   readonly telemetry?: Telemetry;
 }
 
-/** Reads and writes the logs of sessions. */
 export class Recorder {
   readonly #kernel: RecordedKernel;
 
@@ -235,10 +233,7 @@ export class Recorder {
     return (await this.#kernel.newest(parseSessionId(id))) !== undefined;
   }
 
-  /**
-   * Returns a session's summary for lists; undefined if the session was removed. Throws `TAMPERED` if its newest commit
-   * was changed.
-   */
+  /** Returns undefined if the session was removed. Throws `TAMPERED` if its newest commit was changed. */
   async lookAt(id: SessionId): Promise<SessionSummary | undefined> {
     return (await this.#kernel.newest(id))?.summary;
   }
@@ -255,12 +250,10 @@ export class Recorder {
     }));
   }
 
-  /** Appends an act. */
   record(id: string, act: WorkspaceAct): Promise<void> {
     return this.#execute(id, { type: "act", act });
   }
 
-  /** Appends the end of a session. */
   complete(id: string, status: "completed" | "failed", summary?: string): Promise<void> {
     return this.#execute(id, { type: "complete", status, summary });
   }
@@ -270,7 +263,6 @@ export class Recorder {
     return this.#kernel.log(parseSessionId(id));
   }
 
-  /** Checks a whole log, against a receipt if one is given. */
   audit(id: string, receipt?: Receipt): Promise<AuditReport> {
     return this.#kernel.audit(parseSessionId(id), receipt);
   }

@@ -1,6 +1,6 @@
 /**
- * The `manifest.json` of a session: its format, its changes, and its file. Only the workspace writes it, never an
- * agent. A change is compare-and-swap, so that two processes in one session lose none of each other's entries.
+ * The `manifest.json` of a session, which agents never write. A change is compare-and-swap, so that two processes in
+ * one session lose none of each other's entries.
  */
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
@@ -64,10 +64,7 @@ export function withOutput(outputs: readonly ManifestOutput[], added: ManifestOu
   return isKnown ? outputs.map((before) => (before.path === added.path ? added : before)) : [...outputs, added];
 }
 
-/**
- * Reopens a session with the files that were found in its folder, when its manifest was `before`. Entries that another
- * process has added since are newer, and stay.
- */
+/** `found` was in the folder when the manifest was `before`. Newer entries of another process stay. */
 export function reopened(now: Manifest, before: Manifest, found: readonly ManifestOutput[], at: string): Manifest {
   const known = new Set(before.outputs.map((output) => JSON.stringify(output)));
   const since = now.outputs.filter((output) => !known.has(JSON.stringify(output)));
@@ -97,7 +94,6 @@ export async function readManifest(sandbox: Sandbox, id: string) {
   }
 }
 
-/** Writes the first manifest of a session. */
 export async function writeManifest(sandbox: Sandbox, manifest: Manifest): Promise<void> {
   await sandbox.save(pathOf(manifest.session_id), { text: textOf(manifest), maxBytes: MANIFEST_BYTES });
 }

@@ -18,7 +18,6 @@ import { noSession, type SessionFacts, type SessionFolders } from "./folders.js"
 import { type Recorder, recordedMachine, type WorkspaceAct } from "./machine.js";
 import type { Manifest } from "./manifest.js";
 
-/** The parts of {@link Sessions}, which all callers share. */
 interface SessionParts {
   readonly folders: SessionFolders;
   /** Missing if sessions are not recorded. */
@@ -32,7 +31,7 @@ interface SessionParts {
 /** The most sessions whose owner is kept in memory. */
 const OWNED_MAX = 10_000;
 
-/** Whose recorded sessions are: an owner never changes, so that a list of many need not read each of them again. */
+/** The owners of recorded sessions, which never change: a list of many need not read each of them again. */
 type Owned = RecentMap<string, { readonly session: CalledSession; readonly isChecked: boolean }>;
 
 /** The sessions of a workspace: of all, or those that one caller may see. */
@@ -52,10 +51,7 @@ export class Sessions {
     return new Sessions(this.#parts, caller, this.#owned);
   }
 
-  /**
-   * True if a new session may have an id of the model's choice. Where several actors share the workspace, it would tell
-   * which ids somebody else has.
-   */
+  /** Where several actors share the workspace, an id of the model's choice would tell which ones somebody else has. */
   get takesIds(): boolean {
     return this.#caller === undefined;
   }
@@ -65,10 +61,7 @@ export class Sessions {
     return this.#caller === undefined ? this.exists(sessionId) : this.#admits(this.#caller, "readFile", sessionId);
   }
 
-  /**
-   * Checks that the caller may do something with a session. Throws `SESSION_NOT_FOUND`, in the same words for one that
-   * does not exist and for one that the caller can't see, and `NOT_ALLOWED`.
-   */
+  /** Throws `SESSION_NOT_FOUND`, in the same words for one that the caller can't see, and `NOT_ALLOWED`. */
   async require(operation: string, sessionId: string): Promise<void> {
     if (this.#caller === undefined || (await this.#admits(this.#caller, operation, sessionId))) return;
     throw noSession(sessionId, []);
@@ -92,7 +85,6 @@ export class Sessions {
     return manifest;
   }
 
-  /** Reopens a session. */
   async reopen(sessionId: string, acts: readonly WorkspaceAct[]): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#parts;
     await this.require("createSession", sessionId);
@@ -122,7 +114,6 @@ export class Sessions {
     return { path: shown, bytes, replaced };
   }
 
-  /** Ends a session. */
   async complete(sessionId: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#parts;
     await this.require("completeSession", sessionId);
@@ -142,7 +133,6 @@ export class Sessions {
     return this.#parts.folders.manifest(sessionId);
   }
 
-  /** Returns true if a session has a folder. */
   exists(sessionId: string): Promise<boolean> {
     return this.#parts.folders.exists(sessionId);
   }
@@ -159,13 +149,10 @@ export class Sessions {
     return session !== undefined && admission(caller, operation)(session);
   }
 
-  /**
-   * Returns whose a session is; undefined if there is none. The log says so; the manifest does where there is no log. A log
-   * of somebody else is not parsed, so that it takes no longer, and its damage tells nothing.
-   */
+  /** Looks in the log, else in the manifest. Somebody else's log is not parsed: its length and damage tell nothing. */
   async #called(caller: Caller, operation: string, sessionId: string): Promise<CalledSession | undefined> {
     const known = this.#owned.get(sessionId);
-    // What was not checked against a log can refuse, but grant nothing.
+    // An owner that was not checked against a log can refuse, but grant nothing.
     if (known !== undefined && (known.isChecked || !maySee(caller, operation, known.session))) return known.session;
     let logged: CalledSession | undefined;
     const admits = (summary: CalledSession) => {
@@ -217,7 +204,6 @@ export class SessionCounts {
   readonly #open = new Set<string>();
   readonly #ended = { completed: 0, failed: 0 };
 
-  /** Counts a session that was created or reopened. */
   begun(id: string): void {
     this.#open.add(id);
   }

@@ -5,6 +5,7 @@
  *   step and its gate are read
  * - step-index.ts: which files are steps, in which order, and where a step leads
  */
+import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import { checkEvidenceSafety } from "../../gate/evidence.js";
 import { requiredFormat, withoutExamples } from "../../gate/format.js";
@@ -25,12 +26,11 @@ import { type OpenedSkill, openSkill } from "../preload/skills.js";
 import { unrenderedMarks } from "../preload/tags.js";
 import { showLocation } from "../roots/paths.js";
 import type { Connection } from "../session/connection.js";
-import type { ToolSuccess } from "../tools/tool.js";
+import { defineTool, type ToolSuccess } from "../tools/tool.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
 
 /** After this many failures of a gate a person must help. Passing resets the count: in a row is in total here. */
 const LIMITS: AttemptLimits = { maxAttempts: 12, maxAttemptsTotal: 12 };
-/** Limits of evidence. */
 const EVIDENCE = { maxBytes: 1024 * 1024, maxDepth: 64 };
 
 /** The answer of `next_step`: the next step of a skill, if there is one. */
@@ -41,19 +41,29 @@ export interface StepAnswered extends ToolSuccess, Partial<GivenStep> {
   readonly message: string;
 }
 
-/** The request of `next_step`: the skill, the evidence for the gate of the current step, and which step of several. */
-interface NextStepRequest {
-  readonly workflow: string;
-  readonly evidence?: unknown;
-  readonly step?: string;
-}
+const input = z.strictObject({
+  workflow: z.string().describe("The skill, as preload_workflow was called"),
+  evidence: z.record(z.string(), z.unknown()).optional().describe("What the gate of the current step asks for"),
+  step: z.string().optional().describe("Which one, where there are several to choose from"),
+});
+
+export const nextStepTool = defineTool({
+  name: "next_step",
+  title: "Next step",
+  description:
+    "Gives the next step of a skill, once the current one is done. If that one has a gate, submit the evidence it asks for.",
+  readOnly: false,
+  input,
+  run: nextStep,
+});
+
+type NextStepRequest = z.output<typeof input>;
 
 /**
- * Gives the next step of a skill in the connection's session, or the first one. The gate of the current step must be
- * passed. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps, for a step that cannot be next and for a
- * gate that is not passed, `DEFINITION_INVALID`, `ATTEMPTS_EXHAUSTED`, `EVIDENCE_UNSAFE` and `EVIDENCE_TOO_LARGE`.
+ * Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps, for a step that cannot be next and for a gate
+ * that is not passed, `DEFINITION_INVALID`, `ATTEMPTS_EXHAUSTED`, `EVIDENCE_UNSAFE` and `EVIDENCE_TOO_LARGE`.
  */
-export function nextStep(connection: Connection, request: NextStepRequest): Promise<StepAnswered> {
+function nextStep(request: NextStepRequest, connection: Connection): Promise<StepAnswered> {
   return connection.inTurn(async () => {
     const { file } = await findWorkflow(connection.roots, request.workflow);
     const opened = await openSkill(connection.roots, file);
@@ -119,10 +129,7 @@ async function stepAfter(
   return gate ?? target;
 }
 
-/**
- * Checks evidence against the gate of the current step, and counts failures. Throws for a gate that is not passed or has
- * failed too often, and for evidence that is not plain, bounded JSON.
- */
+/** Counts failures. Throws unless the gate is passed, after too many failures, and for evidence that is unsafe. */
 async function passGate(
   { failures, sessionId = "" }: Connection,
   skill: OpenedSkill,
@@ -206,10 +213,7 @@ export interface StepGate {
 /** The choice after the last step that ends the skill. */
 const DONE = "done";
 
-/**
- * Returns the current step of a session, and gives the first one if there is none; undefined if there are several first
- * steps.
- */
+/** Gives the first step if there is no current one; undefined if there are several first steps. */
 export async function currentStep(connection: Connection, skill: OpenedSkill): Promise<GivenStep | undefined> {
   const { index, text } = skill;
   const at = await stepAt(connection, skill.name);
@@ -229,7 +233,6 @@ async function giveStep(connection: Connection, skill: OpenedSkill, entry: StepE
   return step;
 }
 
-/** Reads a step's file. */
 async function readEntry({ roots }: Connection, skill: OpenedSkill, { step }: StepEntry): Promise<ReadStep> {
   const location = inFolder(folderOf(skill.file), `${step}.md`);
   const { text } = await roots.read(location);
@@ -255,10 +258,7 @@ function shownStep(skill: OpenedSkill, entry: StepEntry, { text, gate, nextStepF
   };
 }
 
-/**
- * Returns the last step of a skill in the connection's session; undefined before the first. It is read from the
- * manifest, so that a reopened session continues at its step.
- */
+/** Reads the manifest, so that a reopened session continues at its step. */
 async function stepAt(connection: Connection, skill: string): Promise<string | undefined> {
   const { sessionId, sessions } = connection;
   if (sessionId === undefined) return connection.steps.get(skill);
@@ -266,7 +266,6 @@ async function stepAt(connection: Connection, skill: string): Promise<string | u
   return Object.hasOwn(steps, skill) ? steps[skill] : undefined;
 }
 
-/** A step as its file describes it. */
 interface ReadStep {
   readonly text: string;
   /** The gate that must be passed before the next step is given. */
@@ -275,11 +274,7 @@ interface ReadStep {
   readonly nextStepFile?: string;
 }
 
-/**
- * Reads a step's front matter. Its `gate:` has the content of a gate file. Throws `DEFINITION_INVALID` if a gate may be
- * meant but cannot be read, and if it requires verifiers or an approval: a gate that is not understood must not be
- * skipped.
- */
+/** Throws `DEFINITION_INVALID` for a gate that can't be read or run: it must not be skipped. */
 export async function readStep(skill: string, file: string, text: string): Promise<ReadStep> {
   const report = createReport();
   const { source, body } = await splitFrontMatter(file, text, report);
@@ -302,7 +297,6 @@ export async function readStep(skill: string, file: string, text: string): Promi
   return { text, gate, nextStepFile: typeof entries.nextStepFile === "string" ? entries.nextStepFile : undefined };
 }
 
-/** Refuses the parts of a gate that steps do not support. */
 function refuseUnrun(skill: string, file: string, { verify, approval }: FieldGate): void {
   if (verify === undefined && approval === undefined) return;
   const what = verify === undefined ? "an approval" : "verifiers";

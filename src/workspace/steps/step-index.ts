@@ -17,7 +17,6 @@ const STEP_FOLDER = /(?:^|[-_])steps(?:$|[-_])/i;
 /** The file of a step as texts name it. */
 const MENTIONED = /(?<![\w.-])(?:[\w.-]+\/)?step-[\w-]+\.md/gi;
 
-/** Returns true if the name of a folder means that it contains steps. */
 export function isStepFolder(name: string): boolean {
   return STEP_FOLDER.test(name);
 }
@@ -50,16 +49,13 @@ const LEADS =
 /** The words that only cite the step after them, or forbid going there. */
 const CITES =
   /\b(?:see|same|like|unlike|similar|conventions?|e\.g|such as|for (?:example|instance)|according to|per|(?:as|described|defined|documented|explained|shown|listed|found|written|created|made|set|done) (?:in|by|during|at)|(?<!\b(?:continue|resume|restart|start|begin|again) )from|by|since|after|until|instead of|rather than|(?:not|never|don't) (?:yet |ever )?(?:load|follow|execute|run|open|proceed|continue|go|start|begin|skip|jump))\b/gi;
-/** What makes a name a citation if it follows it: a section of the file, or something that it has. */
+/** The words after a name that make it a citation: a section of the file, or something that it has. */
 const CITED = /^[`'"\])*]*\s*(?:§|'s\b|,? section\b)/i;
 
 /** The number of characters before a name that say what it is for. */
 const BEFORE = 120;
 
-/**
- * Returns the steps that a text leads to, each once, in order. A name counts unless the words around it only cite it, as
- * in "same convention as step-05.md": the last word before it decides. A name without words leads on.
- */
+/** Each step once, in order. A name counts unless the last words before it only cite it: "same as step-05.md". */
 function stepsLedTo(index: readonly StepEntry[], text: string, folder: string): readonly StepEntry[] {
   const found = [...text.matchAll(MENTIONED)].flatMap(({ 0: path, index: at }) => {
     const [before = ""] = text

@@ -1,16 +1,13 @@
-/**
- * The tools that work in sessions: `create_session`, `save_output`, `complete_session`, and for workflows
- * `preload_workflow` and `next_step`.
- */
+/** The tools that work in sessions, and the table of all tools. */
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { preloadWorkflow } from "../preload/preload-workflow.js";
+import { preloadWorkflowTool } from "../preload/preload-workflow.js";
 import { checkedPath, isSessionFolder, type Location, namesSession, ROOT_NAMES, sessionPath } from "../roots/paths.js";
 import type { Connection } from "../session/connection.js";
 import { noSession } from "../session/folders.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
-import { nextStep } from "../steps/next-step.js";
+import { nextStepTool } from "../steps/next-step.js";
 import { defineTool, listFilesTool, readFileTool, type ToolSuccess, type WorkspaceTool } from "./tool.js";
 
 /** The longest inputs of a session, in characters of JSON: they are in every reading of the manifest. */
@@ -34,7 +31,6 @@ export interface SessionOpened extends ToolSuccess {
   readonly note?: string;
 }
 
-/** Creates a session for the outputs of a workflow, or continues one. */
 export const createSessionTool = defineTool({
   name: "create_session",
   title: "Create a session",
@@ -112,7 +108,6 @@ export interface OutputSaved extends ToolSuccess {
   readonly replaced: boolean;
 }
 
-/** Saves a file in a session of this connection. */
 export const saveOutputTool = defineTool({
   name: "save_output",
   title: "Save an output",
@@ -209,7 +204,6 @@ export interface SessionCompleted extends ToolSuccess {
   readonly outputs: number;
 }
 
-/** Ends a session: the workflow is done, or can't be done. */
 export const completeSessionTool = defineTool({
   name: "complete_session",
   title: "Complete a session",
@@ -238,41 +232,7 @@ export const completeSessionTool = defineTool({
   },
 });
 
-/** Loads all files of a workflow in one call. */
-export const preloadWorkflowTool = defineTool({
-  name: "preload_workflow",
-  title: "Preload a workflow",
-  description:
-    "Loads all files of a workflow in one call: its definition, configuration, instructions, template and whatever else it " +
-    "names; of a skill with steps, only the current one. Call it first, and don't read these files again.",
-  readOnly: true,
-  input: z.strictObject({
-    workflow: z.string().describe("Its name, such as intake, or the path of its folder"),
-    cursor: z.string().optional().describe("From the page before"),
-    reload: z.boolean().optional().describe("Return files again that were returned before"),
-  }),
-  run: (request, connection) => preloadWorkflow(connection, request),
-});
-
-/** Returns the next step of a skill, and no other. */
-export const nextStepTool = defineTool({
-  name: "next_step",
-  title: "Next step",
-  description:
-    "Gives the next step of a skill, once the current one is done. If that one has a gate, submit the evidence it asks for.",
-  readOnly: false,
-  input: z.strictObject({
-    workflow: z.string().describe("The skill, as preload_workflow was called"),
-    evidence: z.record(z.string(), z.unknown()).optional().describe("What the gate of the current step asks for"),
-    step: z.string().optional().describe("Which one, where there are several to choose from"),
-  }),
-  run: (request, connection) => nextStep(connection, request),
-});
-
-/**
- * Builds the error for a session that this connection has neither created nor reopened. `rest` is the remedy that saves to
- * the connection's own session.
- */
+/** The connection has neither created nor reopened the session. `rest` is the remedy that saves to its own one. */
 function notOwn(
   id: string,
   exists: boolean,

@@ -1,7 +1,7 @@
 /**
  * The tools of a workspace: their type, their answers, and the check of their arguments; and those that read, `read_file`
  * and `list_files`. A page of a text splits no character. The entry file of this folder:
- * - sessions.ts: which session a path is saved to, what preloading and steps answer, and the table of all tools
+ * - sessions.ts: which session a path is saved to, and the table of all tools
  */
 
 import { posix } from "node:path";
@@ -68,7 +68,6 @@ export function defineTool<Input extends z.ZodObject, Done extends ToolSuccess>(
   return { ...listing, ...action(listing.input, (connection: Connection, args) => run(args, connection)) };
 }
 
-/** Limits the faults that are named. */
 const FAULTS_MAX = 5;
 
 /** Returns why a tool was not run, as an error; a foreign error unchanged. */
@@ -84,7 +83,6 @@ export function errorOf({ name, input }: ToolListing, failure: Failure): unknown
   });
 }
 
-/** Returns the JSON Schema of a tool's arguments. */
 export function publishedInput({ input }: Pick<ToolListing, "input">): ObjectSchema {
   return publishedSchema(input, { closed: true });
 }
@@ -103,7 +101,6 @@ export interface FileRead extends ToolSuccess {
   readonly next_offset?: number;
 }
 
-/** Reads a text file, or a part of it. */
 export const readFileTool = defineTool({
   name: "read_file",
   title: "Read a file",
@@ -174,7 +171,6 @@ export interface FilesListed extends ToolSuccess {
   readonly after?: string;
 }
 
-/** Lists a folder. */
 export const listFilesTool = defineTool({
   name: "list_files",
   title: "List files",
@@ -220,12 +216,10 @@ function wholeCharacters(bytes: Uint8Array): number {
   return end;
 }
 
-/** Checks whether a byte continues a character. */
 function isInside(byte = 0): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** Returns the length in bytes of the character that a byte begins. */
 function lengthOf(byte: number): number {
   if (byte >= 0xf0) return 4;
   if (byte >= 0xe0) return 3;
