@@ -34,7 +34,6 @@ const params = z.strictObject({
 /** The result of `snapshot`: paths and digests. It is a list, so that no file name is a key. */
 const snapshotSchema = z.array(z.tuple([z.string(), z.string()]));
 
-/** Checks whether files have content that none of them had when the phase was entered. */
 export const changedSincePhaseStart = defineVerifier({
   about: "Files have new content since the phase was entered.",
   params,
@@ -56,12 +55,8 @@ export const changedSincePhaseStart = defineVerifier({
     const states = earlier.data.map((state) => new Map(state));
     const changes = changesBetween(new Map(before.data), now, states);
     const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
-    const isWork: readonly Change["kind"][] = [
-      "created",
-      "changed",
-      ...(given.allow_deleted ? ["deleted" as const] : []),
-    ];
-    const counting = changes.filter(({ kind }) => isWork.includes(kind));
+    const work = given.allow_deleted ? ["created", "changed", "deleted"] : ["created", "changed"];
+    const counting = changes.filter(({ kind }) => work.includes(kind));
     if (given.within !== undefined) {
       const signatures = wanted.map(async (path) => ({
         path,
@@ -121,7 +116,6 @@ async function refuseLinks(sandbox: Sandbox, path: string): Promise<void> {
 
 type Digests = ReadonlyMap<string, string>;
 
-/** The change of a file. */
 interface Change {
   readonly path: string;
   /**

@@ -77,7 +77,6 @@ export function checkRun(given: RunParams, project: Project): void {
   }
 }
 
-/** A command that has ended. */
 interface CommandRun {
   readonly words: readonly string[];
   readonly result: ProcessResult;
@@ -94,7 +93,6 @@ interface Elsewhere {
   started(group: number): void;
 }
 
-/** Runs a command. */
 export async function runCommand(
   given: RunParams,
   { project, signal }: Pick<Asked, "project" | "signal">,
@@ -179,7 +177,6 @@ function linesWith(text: string, output: string): string {
   return lines.filter((line) => line.includes(text)).join("\n");
 }
 
-/** Returns what a result says of a run. */
 export function saidOf({ words, result, text }: CommandRun): Omit<Outcome, "ok" | "message"> {
   return {
     ran: shownCommand(words),
@@ -189,7 +186,6 @@ export function saidOf({ words, result, text }: CommandRun): Omit<Outcome, "ok" 
   };
 }
 
-/** Checks how a command ends and what it writes. */
 export const command = defineVerifier({
   about: "A command that the host allows ends as expected.",
   params: z.strictObject({

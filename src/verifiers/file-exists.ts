@@ -1,6 +1,4 @@
-/**
- * The verifiers `file_exists`, `directory_exists`, `file_matches` and `file_contains`. Holes and pages of NUL bytes don't count as content.
- */
+/** The verifiers of files and folders, and of what files contain. Holes and pages of NUL bytes are no content. */
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { FileSignature } from "../sandbox/read.js";
@@ -25,7 +23,6 @@ import {
 const TEXTS_MAX = 200;
 const MISSING_MAX = 10;
 
-/** A file that the evidence names. */
 interface Found {
   readonly path: string;
   /** Missing if there is no such file. */

@@ -32,7 +32,6 @@ const params = z.strictObject({
 
 const TIMEOUT_MS = 10_000;
 
-/** Checks whether a server on the host's list answers a GET as expected. */
 export const httpOk = defineVerifier({
   about: "A server that the host allows answers as expected.",
   params,
@@ -117,7 +116,6 @@ function subnets(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** A URL that may be called. */
 interface AllowedUrl {
   readonly url: URL;
   /** The name or address without brackets. */
@@ -143,7 +141,6 @@ function allowedUrl(text: string, hosts: HostList): AllowedUrl {
   return { url, hostname: url.hostname.replace(/^\[|\]$/g, ""), port, mayBePrivate };
 }
 
-/** The answer of a server. */
 interface HttpAnswer {
   readonly status: number;
   readonly body: Buffer;

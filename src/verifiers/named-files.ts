@@ -36,7 +36,6 @@ function momentOf(since: SinceParams["since"]): string {
   return since === undefined ? "since this phase was entered" : `since phase ${since.phase} was passed`;
 }
 
-/** Returns all paths of a check's parameters. */
 export function pathsIn({ paths = [], except = [] }: { paths?: string[]; except?: string[] }): readonly string[] {
   return [...paths, ...except];
 }
@@ -63,7 +62,6 @@ export interface FoundEntry {
   readonly kind: "file" | "link" | "skipped" | "other";
 }
 
-/** What is read, and within which limits. */
 interface Walk {
   readonly sandbox: Sandbox;
   readonly except: readonly string[];

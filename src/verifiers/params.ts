@@ -73,7 +73,6 @@ export function checkFixedPaths(paths: readonly string[], instead = ""): void {
   }
 }
 
-/** Checks whether a path is a glob. */
 export function isGlob(path: string): boolean {
   return /[*?]/.test(path);
 }

@@ -32,10 +32,9 @@ const fileSchema = z.strictObject({
 
 type FileState = z.infer<typeof fileSchema>;
 
-/** What the files were like; or why that could not be read, which an agent may have caused. */
+/** The files as they were; or why they could not be read, which an agent may have caused. */
 const snapshotSchema = z.union([z.strictObject({ files: z.array(fileSchema) }), failedSchema]);
 
-/** Checks whether files are byte for byte as they were when the phase was entered. */
 export const unchangedSincePhaseStart = defineVerifier({
   about: "Files are as they were when the phase was entered.",
   params,
@@ -64,11 +63,8 @@ export const unchangedSincePhaseStart = defineVerifier({
       return { ok: false, message, ran };
     }
     if (files.length === 0 && now.length === 0 && given.allow_none !== true) {
-      return {
-        ok: false,
-        message: `there is nothing to compare: ${ran} named no file then, and names none now`,
-        ran,
-      };
+      const message = `there is nothing to compare: ${ran} named no file then, and names none now`;
+      return { ok: false, message, ran };
     }
     const changes = changesBetween(files, now);
     if (changes.length === 0) return { ok: true, message: asBefore(paths, now, since), ran, digest: digestOf(now) };
@@ -129,7 +125,6 @@ async function bytesAt(read: (path: string) => Promise<Uint8Array>, path: string
   }
 }
 
-/** Returns a text; undefined for bytes that are not a text. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -139,7 +134,6 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The change of a file. */
 interface Change {
   readonly path: string;
   readonly before?: FileState;
@@ -163,18 +157,13 @@ function digestOf(states: readonly FileState[]): string {
   return sha256(new TextEncoder().encode(JSON.stringify(states.map(({ path, kind, digest }) => [path, kind, digest]))));
 }
 
-/** Describes what is as before. A path that names nothing is told: it may be misspelt. */
+/** Says that the files are as before, and which paths name nothing: they may be misspelt. */
 function asBefore(paths: readonly string[], now: readonly FileState[], since: string): string {
   const [count, files] = now.length === 1 ? ["1 file", "is"] : [`${now.length} files`, "are"];
   const none = paths.filter((path) => !now.some((state) => isNamedBy(path, state.path)));
   const missing = none.map((path) => `${shownPath(path)} ${isGlob(path) ? "names nothing" : "does not exist"}`);
-  const named =
-    now.length === 0
-      ? ""
-      : `: ${shownPaths(
-          now.map(({ path }) => path),
-          LISTED_MAX,
-        )}`;
+  const names = now.map(({ path }) => path);
+  const named = names.length === 0 ? "" : `: ${shownPaths(names, LISTED_MAX)}`;
   const told = missing.length > LISTED_MAX ? [`${missing.length} of the paths and patterns name no file`] : missing;
   return [`${count} ${files} unchanged ${since}${named}`, ...told].join("; ");
 }
