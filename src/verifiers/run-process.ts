@@ -41,7 +41,7 @@ interface ProcessRequest {
  */
 const DRAIN_MS = 500;
 
-/** The processes that run. They end with this one, unless a signal without a handler ends it: then no code of it runs. */
+/** The processes that run. They end with this one, unless a signal without a handler ends it: then no code runs. */
 const running = new Set<ChildProcess>();
 
 function endAll(): void {
