@@ -42,7 +42,6 @@ const STARTS: OptionChecks<StartRoutedRequest> = {
   onAsk: optionally(callable),
 };
 
-/** Starts an instance. */
 export async function startRouted(context: RoutedContext, request: StartRoutedRequest): Promise<RoutedResult> {
   checkOptions("start", request, STARTS);
   const { options, kernel } = context;
@@ -125,14 +124,13 @@ function keyedId({ caller }: RoutedContext, { id, key }: KeyedRequest): SessionI
 
 /** A repeated start is not a new session, so it is always allowed. */
 async function checkLimit(context: RoutedContext, id: SessionId, keyed: KeyedRequest | undefined) {
-  const check = async () => {
+  try {
     await requirePlace(context);
     await requireOwnPlace(context);
-  };
-  await check().catch(async (error: unknown) => {
-    const isRepeated = isPhasegateError(error, "SESSION_LIMIT") && keyed !== undefined;
-    if (!isRepeated || (await context.kernel.find(id)) === undefined) throw error;
-  });
+  } catch (error) {
+    const mayBeRepeated = isPhasegateError(error, "SESSION_LIMIT") && keyed !== undefined;
+    if (!mayBeRepeated || (await context.kernel.find(id)) === undefined) throw error;
+  }
 }
 
 /** Lets an instance run again, on behalf of the host. */

@@ -74,7 +74,6 @@ export interface GateRefusal {
  * An approval that an instance waits for: the input of `signApproval`. Steps count as phases by their position, from 1.
  */
 export interface RoutedQuestion extends ApprovalRequested {
-  /** The step's name. */
   readonly step: string;
   /** The details of the report, to be approved. */
   readonly evidence: JsonObject;
@@ -86,7 +85,6 @@ export interface RoutedQuestion extends ApprovalRequested {
 
 /** A step's gate that passed with an approval, and whether this host accepts it. */
 export interface RoutedPass extends ApprovalPass {
-  /** The step's name. */
   readonly step: string;
 }
 

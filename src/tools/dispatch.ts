@@ -38,7 +38,7 @@ export interface Action<Context, Done extends object = WireObject> {
   run(context: Context, input: unknown): Promise<Outcome<Done>>;
 }
 
-/** What an action returned, or why it did not. */
+/** The answer of an action, or why there is none. */
 export type Outcome<Done> = { readonly body: Done } | Failure;
 
 /** Why a call was not executed: the faults of its request, or an error. */
@@ -65,7 +65,6 @@ export function action<Context, S extends z.core.$ZodObject, Done extends object
 
 /** A person's answer at a gate that requires an approval. */
 export interface PersonsAnswer {
-  /** The decision. */
   readonly decision: "approve" | "deny";
   /** The name to record; of an approver, where it is signed. */
   readonly by: string;
@@ -173,7 +172,7 @@ function noAction(given: WireObject | undefined): Fault {
   return { field: "action", kind: given.action === undefined ? "missing" : "unknown", message: "" };
 }
 
-/** Returns the cursors of a call: that of the action itself, that into the JSON of its answer, and that of further pages of JSON. */
+/** Returns the cursors of a call: of the action itself, into the JSON of its answer, and of further pages of JSON. */
 function cursorsOf(given: unknown, paging: "own" | "json") {
   if (typeof given !== "string") return { own: given };
   const json = readJsonCursor(given);
@@ -184,7 +183,6 @@ function cursorsOf(given: unknown, paging: "own" | "json") {
 /** The kinds of errors in answers about phased workflows. */
 type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateError" | "RuntimeError";
 
-/** An error on the wire. */
 interface WireError {
   /** For agents of phased workflows. */
   readonly type: ErrorType;
@@ -246,7 +244,6 @@ export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   TEMPLATE: wire("RuntimeError", 500, "INTERNAL_ERROR"),
 };
 
-/** Returns true for the code of an error. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(WIRE_ERRORS, code);
 }
@@ -254,7 +251,6 @@ export function isErrorCode(code: unknown): code is ErrorCode {
 /** The longest message, in characters. */
 const MESSAGE_MAX = 1500;
 
-/** Shortens a message of the engine. */
 export function shortMessage(text: string): string {
   return text.length <= MESSAGE_MAX
     ? text

@@ -14,7 +14,6 @@ export const LEAST_PAGE = 1000;
 /** The budget for what a page adds to an answer: cursor, range and the next call. */
 const PAGE_OVERHEAD = 700;
 
-/** A part of a text. */
 export interface TextPage {
   readonly text: string;
   readonly from: number;
@@ -52,7 +51,6 @@ export function pageText(
   };
 }
 
-/** A part of a list. */
 export interface ItemsPage<T> {
   readonly items: readonly T[];
   /** How many come after this page. */
@@ -130,7 +128,6 @@ export function readCursor(cursor: string): unknown {
   }
 }
 
-/** Returns the error for a cursor that can't be used. */
 export function invalidCursor(
   cursor: string,
   reason: string,
