@@ -84,7 +84,7 @@ interface CommandRun {
   readonly text: string;
 }
 
-/** Where a command runs, instead of in the project. */
+/** The place where a command runs, instead of in the project. */
 interface Elsewhere {
   readonly root: string;
   readonly env: Readonly<Record<string, string>>;

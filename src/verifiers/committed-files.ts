@@ -261,7 +261,7 @@ async function otherThanCheckout(
   }
 }
 
-/** Returns the bytes of a file of up to `FORM_MAX`; undefined if it is no such file, or can't be read. */
+/** Returns the bytes of a file of up to `FORM_MAX`; undefined if it is larger, not a file, or can't be read. */
 export async function readWhole(path: string): Promise<Buffer | undefined> {
   return withFile(Buffer.from(path), async (file, { size }) => (size > FORM_MAX ? undefined : file.readFile()));
 }

@@ -56,7 +56,7 @@ export interface WorkTree {
   failure(result: ProcessResult): CheckFailed;
 }
 
-/** Where a repository is looked for, and by which git. */
+/** The project whose repository is looked for. */
 export type Looking = Pick<Asked, "project" | "signal">;
 
 /** Returns git's stdout. Throws `CheckFailed` if it fails, or warns: its exit code does not tell what it can't read. */

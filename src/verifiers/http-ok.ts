@@ -205,7 +205,7 @@ async function getFrom(
       agent: false as const,
       signal,
       headers: { host: url.host, accept: "*/*", "user-agent": "phasegate", connection: "close" },
-      // The certificate is checked against the name; an address is no server name.
+      // The certificate is checked against the name; an address can't be a server name.
       servername: isIP(hostname) === 0 ? hostname : undefined,
     };
     const request: ClientRequest = send(options);

@@ -45,7 +45,7 @@ export function isProductIn(root: string, path: string): Promise<boolean> {
   return isProduct(path, (folder) => namesIn(join(root, folder)));
 }
 
-/** Returns the names in a folder; none if it is no folder, or can't be read. */
+/** Returns the names in a folder; an empty list if it is not a folder, or can't be read. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);

@@ -7,7 +7,17 @@ import { isPhasegateError } from "../errors.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { defineVerifier, failedSchema } from "./define-verifier.js";
-import { boundedReader, findNamed, isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
+import {
+  boundedReader,
+  findNamed,
+  isNamedBy,
+  LISTED_MAX,
+  listed,
+  namedFilesParams,
+  namedPaths,
+  plainPath,
+  sinceWords,
+} from "./named-files.js";
 import { isGlob, pathsParam, WrongParam } from "./params.js";
 import { harmless, sha256, shortened, shownPath, shownPaths } from "./subject.js";
 
@@ -24,7 +34,7 @@ const params = z.strictObject({
 /** A file as it was: its digest, and its text if that is short. A link is compared by the content of its file. */
 const fileSchema = z.strictObject({
   path: z.string(),
-  /** `unreadable` is what can't be compared; `skipped` is a folder that is not read. */
+  /** `unreadable` can't be compared; `skipped` is a folder that is not read. */
   kind: z.enum(["file", "link", "skipped", "unreadable"]),
   digest: z.string().optional(),
   text: z.string().optional(),
@@ -68,16 +78,13 @@ export const unchangedSincePhaseStart = defineVerifier({
     }
     const changes = changesBetween(files, now);
     if (changes.length === 0) return { ok: true, message: asBefore(paths, now, since), ran, digest: digestOf(now) };
-    const message = `${listed(changes)} ${since}; undo these changes`;
+    const told = changes.map((change) => `${shownPath(change.path)} ${kindOf(change)}`);
+    const message = `${listed(told)} ${since}; undo these changes`;
     return { ok: false, message, ran, digest: digestOf(now), output: await differences(changes) };
   },
 });
 
 type Params = z.infer<typeof params>;
-
-function namedPaths({ path, paths }: Params): readonly string[] {
-  return (paths ?? [path ?? ""]).map(plainPath);
-}
 
 /** Limits of the texts in a snapshot, in characters of JSON: of one file, and of all. */
 const TEXT_MAX = 64 * 1024;
@@ -168,15 +175,6 @@ function asBefore(paths: readonly string[], now: readonly FileState[], since: st
   return [`${count} ${files} unchanged ${since}${named}`, ...told].join("; ");
 }
 
-/** Maximum number of files that a message names. */
-const LISTED_MAX = 5;
-
-function listed(changes: readonly Change[]): string {
-  const names = changes.slice(0, LISTED_MAX).map((change) => `${shownPath(change.path)} ${kindOf(change)}`);
-  const more = changes.length - LISTED_MAX;
-  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
-}
-
 function kindOf({ before, now }: Change): string {
   if (before === undefined) return "was added";
   if (now === undefined) return "was deleted";
@@ -240,7 +238,7 @@ async function lineDifferences(before: readonly string[], now: readonly string[]
   return lines;
 }
 
-/** Returns how many lines at the beginning are equal. */
+/** Returns the number of lines at the beginning that are equal. */
 function equalFrom(some: readonly string[], others: readonly string[]): number {
   const index = some.findIndex((line, at) => line !== others[at]);
   return index === -1 ? some.length : index;

@@ -76,7 +76,7 @@ interface Uncommitted extends Looking {
 /** Lists the files that are neither committed nor ignored. */
 const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
 
-/** Lists `.gitignore` files that are ignored themselves, and nothing else of what is ignored. */
+/** Lists `.gitignore` files that are ignored themselves, without other ignored files. */
 const IGNORED_RULES = [
   ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
   ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
