@@ -183,7 +183,7 @@ export async function retry(
     if (signal?.aborted) throw cancelled("retry");
     return withBeginning(context, session, { type: "retry", maxAttemptsTotal });
   };
-  // A limit of the host's is no part of what the caller asks for: it may have changed when the call is repeated.
+  // A limit of the host is not part of the caller's request: it may have changed when the call is repeated.
   const moved = await execute(context, id, decide, { type: "retry" }, idempotencyKey);
   const answered = await decideAfter(context, moved, { operation: "retry", signal, onAsk });
   return resultOf(context, answered, moved.replayed);

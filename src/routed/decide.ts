@@ -43,7 +43,7 @@ export async function decidePending(
   waiting: Waiting,
 ): Promise<RoutedCommit> {
   const { asking, caller, hostKernel } = context;
-  // The answer counts for all who wait for it, whoever owns the instance by then.
+  // The answer counts for all callers that wait for it, even if the instance has a new owner by then.
   const host = context.kernel === hostKernel ? context : { ...context, kernel: hostKernel };
   const ask = (wait: DeciderWait, close: () => void) => decide(host, session, pending, wait, close);
   let decided = await asking.answer(session, pending.version, ask, waiting);

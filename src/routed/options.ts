@@ -160,7 +160,7 @@ export interface RoutedContext extends Pick<VerifyContext, "beginnings" | "onChe
   readonly approvals: RoutedGuard;
   readonly notifications: RoutedNotifications;
   readonly asking: Asking;
-  /** For whom it is done; for the host itself if missing. The kernel finds no instance that they may not see. */
+  /** The caller; the host itself if missing. The kernel finds only instances that the caller may see. */
   readonly caller?: Caller;
 }
 

@@ -169,7 +169,7 @@ export interface ContractResult {
   readonly name: string;
   /** `not tried`: the implementation or the options lack something that the case needs. */
   readonly outcome: "kept" | "broken" | "not tried";
-  /** Why the case was not tried. */
+  /** The reason why the case was not tried. */
   readonly reason?: string;
   readonly error?: unknown;
 }

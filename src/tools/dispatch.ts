@@ -26,7 +26,7 @@ import {
 } from "./wire.js";
 
 /**
- * How a long answer is delivered. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;
+ * The delivery of a long answer. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;
  * `none`: the call has changed something and can't be repeated, so the answer is shortened.
  */
 type Paging = "own" | "json" | "none";
@@ -38,10 +38,10 @@ export interface Action<Context, Done extends object = WireObject> {
   run(context: Context, input: unknown): Promise<Outcome<Done>>;
 }
 
-/** The answer of an action, or why there is none. */
+/** The answer of an action, or the reason why it failed. */
 export type Outcome<Done> = { readonly body: Done } | Failure;
 
-/** Why a call was not executed: the faults of its request, or an error. */
+/** The reason why a call was not executed: the faults of its request, or an error. */
 export type Failure = { readonly faults: readonly Fault[] } | { readonly error: unknown };
 
 /** Creates an action from the schema of its parameters and the function that runs it. */
@@ -190,7 +190,7 @@ interface WireError {
   readonly status: number;
   /** The code for clients of routed workflows. */
   readonly code: string;
-  /** The HTTP status for clients of routed workflows, to whom some errors mean something else. */
+  /** The HTTP status for clients of routed workflows, where some errors have another meaning. */
   readonly routedStatus: number;
 }
 

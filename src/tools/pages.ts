@@ -53,7 +53,7 @@ export function pageText(
 
 export interface ItemsPage<T> {
   readonly items: readonly T[];
-  /** How many come after this page. */
+  /** The number of items after this page. */
   readonly left: number;
   /** Missing on the last page. */
   readonly cursor?: string;
@@ -174,7 +174,7 @@ function cut(text: string, maxChars: number, kind: TextOf["kind"]): string {
   return text.slice(0, line > length * 0.7 ? line + 1 : length);
 }
 
-/** Returns how many characters of a text have at most so many characters of JSON. Splits no pair of surrogates. */
+/** Returns the number of characters of a text that fit into `maxChars` characters of JSON. Splits no pair of surrogates. */
 export function partWithin(text: string, maxChars: number): number {
   const whole = (end: number) => ((text.codePointAt(end - 1) ?? 0) > 0xffff ? end + 1 : end);
   let [least, most] = [0, Math.min(text.length, maxChars)];

@@ -23,7 +23,7 @@ export function brief(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-/** Returns true if a value has at most so many characters of JSON. */
+/** Returns true if the JSON of a value has at most `maxChars` characters. */
 export function fits(value: unknown, maxChars: number): boolean {
   return (JSON.stringify(value) ?? "").length <= maxChars;
 }

@@ -19,7 +19,7 @@ export type RoutedStatus = keyof typeof STATUS_WORDS;
 
 /** A client's report on a step. Additional keys are stored. */
 export interface StepReport {
-  /** How it went: `success`, `failure`, or a word of the workflow. */
+  /** The outcome: `success`, `failure`, or a word of the workflow. */
   readonly status: string;
   /** Results as JSON; what a gate checks. */
   readonly details?: JsonObject;

@@ -26,7 +26,7 @@ const stepSchema = z.object({
   next: z.optional(z.array(z.string())),
   /** The gate for the report's `details`. None if missing. */
   gate: z.optional(fieldGateSchema),
-  /** How often the step may be entered. Any number of times if missing. */
+  /** The number of times that the step may be entered; any number if missing. */
   maxVisits: z.optional(z.int().check(z.positive())),
 });
 export type PinnedStep = z.infer<typeof stepSchema>;
@@ -72,7 +72,7 @@ const reported = {
   operation: z.enum(["advance", "resume"]),
   /** The current step. */
   step: z.string(),
-  /** Where the client thought that it was. */
+  /** The step that the client believed to be current. */
   assumedStep: text,
   report: storedObjectSchema,
   contextUpdates: storedObjectSchema,
@@ -186,7 +186,7 @@ const pendingSchema = z.object({
   operation: z.enum(["start", "advance", "resume"]),
   /** The version of the commit that holds the report, or the start. */
   version,
-  /** Where the client thought that it was. */
+  /** The step that the client believed to be current. */
   assumedStep: text,
   /** Identifies the report and its updates, so that a repeated report is recognised. */
   digest: z.string(),
@@ -209,7 +209,7 @@ const factsSchema = z.object({
   pending: z.optional(pendingSchema),
   /** The report that was decided last, and the commit that did it: a repeated report gets the same answer. */
   answered: z.optional(z.object({ digest: z.string(), version })),
-  /** How often steps with `maxVisits` were entered. */
+  /** The number of visits to steps with `maxVisits`. */
   visits: z.record(z.string(), z.int()),
   /** Failures in a row at the gate of the current step. */
   attempts: count,
@@ -265,7 +265,7 @@ export function stepOf(structure: RoutedStructure, name: string): PinnedStep | u
   return structure.steps.find((step) => step.name === name);
 }
 
-/** How often steps with `maxVisits` were entered, by name. */
+/** The number of visits to steps with `maxVisits`, by name. */
 type Visits = Readonly<Record<string, number>>;
 
 /**

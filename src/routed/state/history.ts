@@ -20,7 +20,7 @@ export interface RoutedDecision {
   readonly reasoning?: string;
   /** The cost of the decision, if the decider tells it. */
   readonly usage?: DecisionUsage;
-  /** How long the decider took. */
+  /** The time that the decider took. */
   readonly milliseconds: number;
   /** ISO 8601, UTC. */
   readonly at: string;
@@ -50,7 +50,7 @@ export interface RoutedEntry {
   readonly problems?: readonly Problem[];
   /** The results of the gate's verifiers. */
   readonly verification?: readonly Verification[];
-  /** How much of both an agent may see; everything if missing. */
+  /** The part of both that an agent may see; everything if missing. */
   readonly reveal?: Reveal;
   /** Why it failed, or a person's note. */
   readonly reason?: string;

@@ -303,7 +303,7 @@ function decided(
     context,
     pending: undefined,
     answered: pending && { digest: pending.digest, version },
-    // FINISH is no step to be on: an instance that fails keeps its step.
+    // An instance can't be on FINISH: one that fails keeps its step.
     step: next === FINISH && status !== "completed" ? step : next,
     visits: counted ? { ...visits, [next]: visitsOf(next, visits) + 1 } : visits,
     baseline: snapshots === undefined ? (stays ? head.baseline : undefined) : version,

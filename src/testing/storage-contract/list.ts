@@ -9,7 +9,7 @@ import {
   type SessionSummary,
   type StorageAdapter,
 } from "../../ports/storage-adapter.js";
-import type { SessionId } from "../../workflow/names.js";
+import { parseSessionId, type SessionId } from "../../workflow/names.js";
 import {
   allPages,
   appendAll,
@@ -32,7 +32,7 @@ function idsIn(summaries: readonly SessionSummary[]): string[] {
   return summaries.map(({ sessionId }) => sessionId);
 }
 
-/** Returns the time so many hours after the first one. */
+/** Returns the time this number of hours after the first one. */
 function hourOf(hour: number): string {
   return new Date(Date.UTC(2026, 0, 1) + hour * 3_600_000).toISOString();
 }
@@ -236,7 +236,7 @@ export const pageChecks: StageChecks = {
       const page = await storage.list({ ...query, limit: 5 });
       assert.deepEqual(idsOf(page), all.slice(0, 5));
       // One of the next page, the last one of this page, which the cursor points at, and one before that.
-      for (const index of [5, 4, 1]) await removeNow(storage, present(all.splice(index, 1)[0], "an id"));
+      for (const index of [5, 4, 1]) await storage.remove(parseSessionId(all.splice(index, 1)[0]));
       await storage.append(
         makeCommit({ sessionId: `new${QUERIES.indexOf(query)}`, summary: { createdAt: timeOf(50) } }),
       );
@@ -277,10 +277,6 @@ function timeOf(index: number): string {
 
 async function walk(...given: Parameters<typeof allPages>): Promise<string[]> {
   return idsIn(await allPages(...given));
-}
-
-async function removeNow(storage: StorageAdapter, id: string): Promise<void> {
-  await storage.remove(makeCommit({ sessionId: id }).sessionId);
 }
 
 type Random = () => number;
