@@ -149,7 +149,6 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   };
 }
 
-/** The context that the operations of a routed engine share. */
 export interface RoutedContext extends Pick<VerifyContext, "beginnings" | "onChecks"> {
   readonly options: ResolvedRoutedOptions;
   readonly kernel: RoutedKernel;

@@ -118,7 +118,6 @@ function outputsOf({ output = [] }: RunParams): readonly OutputParams[] {
   return [output].flat();
 }
 
-/** Returns why the way in which a command ended is wrong; undefined if it isn't. */
 export function faultOfEnd(
   { result: { exit, killedBy, stopped } }: CommandRun,
   wanted: number | "nonzero",
@@ -132,7 +131,6 @@ export function faultOfEnd(
   return exit === wanted ? undefined : `exit code ${exit}, expected ${wanted}; see its output`;
 }
 
-/** Returns why the output of a command is wrong; undefined if it isn't. */
 export async function faultOfOutput(
   { result, text }: CommandRun,
   given: RunParams,

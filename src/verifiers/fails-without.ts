@@ -188,7 +188,6 @@ async function recordedFile({ before: { files, bytes } }: Run, file: string): Pr
   return { kind: "file", bytes: Buffer.from(recorded, "base64"), isExecutable: content.endsWith(" executable") };
 }
 
-/** Returns a file as the commit has it. */
 async function committedFile({ tree, before: { head } }: Run, file: string): Promise<OldFile> {
   for (let folder = parentOf(file); folder !== ""; folder = parentOf(folder)) {
     if ((await repositoryAt(join(tree.root, folder))) !== undefined) {

@@ -99,7 +99,6 @@ const NOT_PUBLIC = subnets([
   "3fff::/20",
 ]);
 
-/** Checks whether a text is an IP address of the public internet. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !NOT_PUBLIC.check(address, "ipv4");
   // An address with a zone (`%eth0`) is valid on one link only.

@@ -191,7 +191,6 @@ function decoded(bytes: Uint8Array, path: string): string {
   }
 }
 
-/** Returns a text of at most this many characters; `…` stands for the rest. */
 export function shortened(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max - 1)}…` : text;
 }

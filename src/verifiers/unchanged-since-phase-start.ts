@@ -159,7 +159,6 @@ function changesBetween(before: readonly FileState[], now: readonly FileState[])
   return [...changes, ...[...states.values()].map((state) => ({ path: state.path, now: state }))];
 }
 
-/** Returns a digest of all files with their paths. */
 function digestOf(states: readonly FileState[]): string {
   return sha256(new TextEncoder().encode(JSON.stringify(states.map(({ path, kind, digest }) => [path, kind, digest]))));
 }
