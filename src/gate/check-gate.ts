@@ -19,7 +19,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
 import { exampleOf, isBlank, isOfType, visibleText } from "../workflow/field-types.js";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
-import { isSame, listOf } from "../workflow/json-schema-values.js";
+import { isSame } from "../workflow/json-schema-values.js";
 import { nearest, shown } from "../workflow/names.js";
 import type {
   FieldDefinition,
@@ -309,8 +309,10 @@ function examplesOf(gate: FieldGate | SchemaGate): ReadonlyMap<string, readonly 
   const { example = {}, jsonSchema, allowExample } = gate;
   const properties = isJsonObject(jsonSchema?.properties) ? jsonSchema.properties : {};
   for (const name of [...Object.keys(example), ...Object.keys(properties)]) {
-    const listed = listOf(ownValue(properties[name], "examples"));
-    const all = [ownValue(example, name), ...listed].filter((value) => value !== undefined);
+    const property = properties[name];
+    const listed = isJsonObject(property) && Array.isArray(property.examples) ? property.examples : [];
+    const own = Object.hasOwn(example, name) ? example[name] : undefined;
+    const all = own === undefined ? listed : [own, ...listed];
     examples.set(name, allowExample || checked.has(name) ? [] : all.map(comparable));
   }
   return examples;

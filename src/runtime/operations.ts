@@ -163,7 +163,7 @@ export class Metrics {
   readonly #series = new Map<string, Series>();
 
   record(operation: string, milliseconds: number, succeeded: boolean, refused = false): void {
-    const series = this.#of(operation);
+    const series = this.#series.get(operation) ?? this.#begin(operation);
     series.recent[series.count % SAMPLES] = milliseconds;
     series.count += 1;
     series.total += milliseconds;
@@ -172,12 +172,11 @@ export class Metrics {
   }
 
   turnAway(operation: string): void {
-    this.#of(operation).busy += 1;
+    const series = this.#series.get(operation) ?? this.#begin(operation);
+    series.busy += 1;
   }
 
-  #of(operation: string): Series {
-    const known = this.#series.get(operation);
-    if (known !== undefined) return known;
+  #begin(operation: string): Series {
     const series = { count: 0, errors: 0, refused: 0, busy: 0, total: 0, recent: new Float64Array(SAMPLES) };
     this.#series.set(operation, series);
     return series;
