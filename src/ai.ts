@@ -1,7 +1,7 @@
 /**
- * Who picks the next step of a routed workflow: models by Google's client, by the Vercel AI SDK or by the MCP client that
- * is connected, and deciders without a model. Needs the optional peer `@google/genai` or `ai` where a decider names it,
- * and nothing of Node's.
+ * Deciders, which pick the next step of a routed workflow: models by Google's client, by the Vercel AI SDK or by the MCP
+ * client that is connected, and deciders without a model. Needs the optional peer `@google/genai` or `ai` where a decider
+ * names it, and nothing of Node's.
  *
  * @packageDocumentation
  */

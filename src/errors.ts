@@ -1,12 +1,10 @@
 /**
- * The one error class of phasegate. Pure code returns verdicts; what can't be expressed as a
- * verdict throws a `PhasegateError` whose `code` is a literal, whose `remedy` says what to do next
- * and whose `details` are typed by the code.
+ * The one error class of phasegate. Pure code returns verdicts; any other failure throws a `PhasegateError` whose `code` is
+ * a literal, whose `remedy` says what to do next and whose `details` are typed by the code.
  */
 
 /** A place in a source file. */
 export interface SourcePosition {
-  /** The path of the file. */
   readonly file: string;
   /** The line, from 1. Missing if the whole file is meant. */
   readonly line?: number;
@@ -14,13 +12,13 @@ export interface SourcePosition {
   readonly column?: number;
 }
 
-/** What each code carries. Adding a code here adds it to {@link ErrorCode}. */
+/** The details of each code. Adding a code here adds it to {@link ErrorCode}. */
 export interface ErrorDetails {
   /** An argument from outside is missing, unknown or of the wrong shape. */
   INVALID_INPUT: { readonly field?: string; readonly expected?: string };
   /** A page cursor that this library did not give, or whose data has changed since. */
   CURSOR_INVALID: { readonly cursor: string };
-  /** No workflow of that type. */
+  /** There is no workflow of that type. */
   WORKFLOW_NOT_FOUND: { readonly workflowType: string; readonly nearest?: string };
   /** The definition has errors: the workflow can't be started. */
   DEFINITION_INVALID: { readonly workflowType: string; readonly diagnostics: readonly string[] };
@@ -33,9 +31,9 @@ export interface ErrorDetails {
     readonly task?: number;
     readonly file?: string;
   };
-  /** No session of that id. */
+  /** There is no session of that id. */
   SESSION_NOT_FOUND: { readonly sessionId: string; readonly nearest?: string };
-  /** As many sessions are active as the host allows, or allows one actor. */
+  /** The host allows no more active sessions, or no more for one actor. */
   SESSION_LIMIT: {
     readonly limit: number;
     /** The actor whose own quota it is; missing for the limit of all. */
@@ -45,7 +43,7 @@ export interface ErrorDetails {
   PHASE_LOCKED: { readonly requested: number; readonly current: number };
   /** A phase that is done was submitted again. */
   PHASE_ALREADY_COMPLETED: { readonly requested: number; readonly current: number };
-  /** The workflow has no phase of that number; `sourcePath` is the plan that says which there are. */
+  /** The workflow has no phase of that number; `sourcePath` is the plan that has the phases. */
   PHASE_OUT_OF_RANGE: {
     readonly requested: number;
     readonly valid: readonly number[];
@@ -63,7 +61,7 @@ export interface ErrorDetails {
   ATTEMPTS_EXHAUSTED: { readonly phase: number; readonly attempts: number; readonly limit: number };
   /** The definition doesn't let the host override this gate or skip this phase. */
   NOT_ALLOWED: { readonly operation: string; readonly phase?: number };
-  /** A person's word that can't be taken; every reason but `not_waiting` is also a security notification. */
+  /** A person's answer that does not count; every reason but `not_waiting` is also a security notification. */
   APPROVAL_REFUSED: {
     readonly phase: number;
     readonly reason:
@@ -96,7 +94,7 @@ export interface ErrorDetails {
     /** The actor whose own quota it is; missing for the limit of all. */
     readonly actor?: string;
   };
-  /** The log of a session is not what was written. */
+  /** The log of a session is not as it was written. */
   TAMPERED: { readonly sessionId: string; readonly version: number; readonly reason: string };
   /** Written by a newer version of phasegate. */
   FORMAT_TOO_NEW: { readonly found: number; readonly supported: number };
@@ -107,7 +105,7 @@ export interface ErrorDetails {
   /** A path that leads out of its root, or a name that no path may have. */
   PATH_REFUSED: {
     readonly reason: string;
-    /** True for an empty path or an unknown variable: a mistake, which is no security notification. */
+    /** True for an empty path or an unknown variable: a mistake, without a security notification. */
     readonly isMistake?: true;
   };
   /** A file that is not there. */
@@ -139,7 +137,7 @@ export interface ErrorDetails {
   };
   /** A report is on a step that the session is not at. */
   STEP_NOT_CURRENT: { readonly requested: string; readonly current: string };
-  /** Who was to pick the next step gave no answer, or none that can be used. */
+  /** The decider gave no usable answer. */
   DECIDER_FAILED: {
     readonly reason:
       | "timeout"
@@ -152,7 +150,7 @@ export interface ErrorDetails {
       | "unavailable";
     /** The HTTP status, where there was one. */
     readonly status?: number;
-    /** Whether asking once more may help. */
+    /** True if asking once more may help. */
     readonly retryable: boolean;
     readonly requests?: number;
     /** The instance that was started nevertheless, if a start has failed. */
@@ -170,13 +168,12 @@ const BRAND = Symbol.for("phasegate.error");
 /** The page that has an entry for each code. */
 const PAGE = "https://github.com/OWNER/phasegate/blob/main/docs/errors.md";
 
-/** What every failing call of phasegate throws. */
+/** The error that every failing call of phasegate throws. */
 export class PhasegateError<C extends ErrorCode = ErrorCode> extends Error {
-  /** Which kind of failure it was. */
+  /** The kind of failure. */
   readonly code: C;
-  /** What to do next, in a sentence that an agent can follow. */
+  /** The next step, in a sentence that an agent can follow. */
   readonly remedy: string;
-  /** What this code carries. */
   readonly details: ErrorDetails[C];
   /** Marks the class across copies of the package. */
   readonly [BRAND] = true;
@@ -198,10 +195,7 @@ export class PhasegateError<C extends ErrorCode = ErrorCode> extends Error {
 /** A `PhasegateError` of any code, each with its own details: switch on `code`. */
 export type AnyPhasegateError = { [C in ErrorCode]: PhasegateError<C> }[ErrorCode];
 
-/**
- * Checks whether a value is a {@link PhasegateError}. Works across two copies of the package, where
- * `instanceof` doesn't.
- */
+/** Checks whether a value is a {@link PhasegateError}. Works across two copies of the package, where `instanceof` doesn't. */
 export function isPhasegateError(value: unknown): value is AnyPhasegateError;
 /** Checks whether a value is a {@link PhasegateError} of the given code. */
 export function isPhasegateError<C extends ErrorCode>(value: unknown, code: C): value is PhasegateError<C>;

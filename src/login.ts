@@ -1,5 +1,5 @@
 /**
- * Who calls a server over HTTP: static tokens, OAuth 2.1, checks of Host and Origin, and quotas for each actor. Requests and
+ * Logins to a server over HTTP: static tokens, OAuth 2.1, checks of Host and Origin, and quotas for each actor. Requests and
  * answers are those of the web's standard. Needs the optional peer `@modelcontextprotocol/server`, for OAuth also `jose`,
  * and nothing of Node's.
  *

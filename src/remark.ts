@@ -21,9 +21,9 @@ import { isContainer, TreeText } from "./plan/tree-text.js";
  */
 export type PlanRole = "phase" | "task" | "criterion" | "gate" | "section" | "description";
 
-/** What `remarkPlan` writes into `node.data.plan`. */
+/** The place of a node in the plan, which `remarkPlan` writes into `node.data.plan`. */
 export interface PlanNode {
-  /** What the node is in the plan. */
+  /** Its role in the plan. */
   readonly role: PlanRole;
   /** The number of the phase around the node. */
   readonly phase?: number;
@@ -71,7 +71,7 @@ function isRoot(node: { readonly type: string } | undefined): node is Root {
   return node?.type === "root";
 }
 
-/** Reports nodes without a position. Throws `INVALID_INPUT` if all are. */
+/** Reports nodes without a position. Throws `INVALID_INPUT` if no node has one. */
 function checkPositions({ unread, lines }: TreeText, file: VFile): void {
   if (unread === 0) return;
   if (lines.length === 0) {
@@ -90,7 +90,7 @@ function checkPositions({ unread, lines }: TreeText, file: VFile): void {
   say(file, `${nodes} not read (${hint})`, { line: 1, column: 1 }, "NODES_UNREAD", false);
 }
 
-/** Writes what each node is in a plan into its data. */
+/** Writes the place of each node in the plan into its data. */
 function annotate(tree: Root, plan: Plan): void {
   const named = namedIn(plan);
   /** The phase and task around, and the levels of their headings; a heading that isn't deeper ends them. */
@@ -114,7 +114,7 @@ function annotate(tree: Root, plan: Plan): void {
   visit(tree, undefined);
 }
 
-/** The level of a phase or task that is no heading: every heading ends it. */
+/** The level of a phase or task that is not a heading: every heading ends it. */
 const BELOW_HEADINGS = 7;
 
 type Place = Omit<PlanNode, "role">;
@@ -123,7 +123,7 @@ function placeOf({ role: _, ...place }: PlanNode): Place {
   return place;
 }
 
-/** Returns what a node is that the plan doesn't name: a part of the item around it, else of the open phase and task. */
+/** Returns the place of a node that the plan doesn't name: in the item around it, else in the open phase and task. */
 function inherited(node: Nodes, around: PlanNode | undefined, open: Place): PlanNode | undefined {
   if (around?.role === "criterion" || around?.role === "gate") return around;
   if (around === undefined && node.type === "heading") return { ...open, role: "section" };
@@ -167,7 +167,7 @@ declare module "vfile" {
 
 declare module "mdast" {
   interface Data {
-    /** What the node is in the plan that `remarkPlan` has read. */
+    /** The place of the node in the plan that `remarkPlan` has read. */
     plan?: PlanNode;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What adapter authors and hosts test themselves with: contract suites for the ports, as cases for any test runner or
- * as one call; adapters that are broken on purpose; a storage that fails when it is told to, a clock that stands still,
- * an agent that follows a script, and a server that speaks like a provider of models.
+ * Tests for adapter authors and hosts: contract suites for the ports, as cases for any test runner or as one call; adapters
+ * that are broken on purpose; a storage that fails when it is told to, a clock that stands still, an agent that follows a
+ * script, and a server that speaks like a provider of models.
  *
  * @packageDocumentation
  */

@@ -90,7 +90,6 @@ export function currentApprovers(approvers: () => Approvers): () => KnownApprove
   };
 }
 
-/** An invitation as it is stored. */
 export interface Invitation {
   /** The name of the approver whose passkey it registers. */
   readonly name: string;
@@ -100,7 +99,6 @@ export interface Invitation {
   readonly expiresAt: string;
 }
 
-/** What became of an invitation. */
 export type InvitationState =
   | { readonly state: "open"; readonly name: string; readonly expiresAt: string }
   | { readonly state: "unknown" | "expired" | "used" };
@@ -122,7 +120,7 @@ export function invitationFor(secret: string, name: string, expiresAt: string): 
   return { name, secretHash: digest(secret), expiresAt };
 }
 
-/** Returns what became of an invitation. A passkey names the one that it was registered with, which is then used. */
+/** Returns the state of an invitation. A passkey names the one that it was registered with, which is then used. */
 export function stateOf(
   secret: string,
   invitations: readonly Invitation[],
@@ -159,9 +157,8 @@ export function acceptInvitation(
     throw refused("invitation", `the invitation ${what}`, "an invitation that is open");
   }
   const { credentialId, publicKey } = passkey;
-  const isKnown = passkeysOf(approvers).some(
-    (known) => known.credentialId === credentialId || known.publicKey === publicKey,
-  );
+  const known = passkeysOf(approvers);
+  const isKnown = known.some((key) => key.credentialId === credentialId || key.publicKey === publicKey);
   if (isKnown) throw refused("passkey", "this passkey is an approver's already", "a new passkey", OTHER_PASSKEY);
   return { name: found.name, key: { ...passkey, invitation: digest(secret) } };
 }

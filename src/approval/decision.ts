@@ -16,11 +16,9 @@ import {
   type WaiverQuestion,
 } from "./message.js";
 
-/** Which approvals count. */
 export interface ApprovalOptions {
   /** Public keys by name, as they are now: a host may add approvers while it runs. */
   readonly approvers: KnownApprovers;
-  /** True if unsigned approvals count. */
   readonly unsigned: boolean;
 }
 
@@ -40,7 +38,7 @@ export type Authentication =
   | { readonly authenticated: false }
   | { readonly authenticated: true; readonly signature: ApprovalSignature; readonly keyId: string };
 
-/** Why an approval does not count. */
+/** The reason why an approval does not count. */
 export type Distrust = ErrorDetails["APPROVAL_REFUSED"]["reason"];
 
 /**

@@ -19,10 +19,7 @@ import type { ApprovalSignature } from "./message.js";
 
 /** A gate that passed with a person's word, and whether this host accepts it. */
 export interface ApprovalPass {
-  /**
-   * The version of the commit with the approval; of the one that passed the gate, if the log has no
-   * approval.
-   */
+  /** The version of the commit with the approval; of the one that passed the gate, if the log has no approval. */
   readonly version: number;
   /** The time of that commit: ISO 8601, UTC. */
   readonly at: string;
@@ -32,17 +29,16 @@ export interface ApprovalPass {
   readonly authenticated: boolean;
   /** The key that it was signed with; missing if this host does not accept it, or accepts it unsigned. */
   readonly key?: UsedKey;
-  /** Why this host does not accept it; missing if it does. */
+  /** The reason why this host does not accept it; missing if it does. */
   readonly distrust?: Distrust;
 }
 
 /** The key of a signature that this host has checked. */
 export interface UsedKey {
-  /** The kind of the key. */
   readonly kind: "ed25519" | "passkey";
   /** The first half of the SHA-256 of the public key, in hexadecimal. */
   readonly id: string;
-  /** How often the passkey says that it has signed; 0 if it does not count. Missing for an Ed25519 key. */
+  /** The passkey's count of its signatures; 0 if it does not count. Missing for an Ed25519 key. */
   readonly counter?: number;
 }
 
@@ -50,27 +46,23 @@ export interface UsedKey {
 export interface KeyUse {
   /** The version of its commit. */
   readonly version: number;
-  /** The name of the approver. */
   readonly by: string;
-  /** The key. */
   readonly key: UsedKey;
 }
 
 /** A passkey whose counter has not gone up between two approvals in a log: it may have been copied. */
 export interface CounterWarning {
-  /** The name of the approver. */
   readonly by: string;
   /** The id of the key, as in {@link UsedKey}. */
   readonly key: string;
   /** The version of the commit whose counter is too low. */
   readonly version: number;
-  /** The counter in it. */
   readonly counter: number;
   /** The approval before it with the highest counter. */
   readonly before: { readonly version: number; readonly counter: number };
 }
 
-/** What an audit finds about approvals. */
+/** The findings of an audit about approvals. */
 export interface ApprovalAudit<P extends ApprovalPass> {
   /** Every gate that passed with an approval; empty if the log is not intact. */
   readonly approvals: readonly P[];
@@ -101,7 +93,7 @@ export interface ApprovalReading<Event, Head, Structure, Ledger, P extends Appro
   open?(ledger: Ledger): P | undefined;
   /** Returns the gates that count as passed in this state. */
   passes(ledger: Ledger, session: Current<Head>): Iterable<P>;
-  /** Returns what a ledger keeps of its session beside the passes. */
+  /** Returns the parts of a ledger that it keeps of its session beside the passes. */
   keptIn(ledger: Ledger): readonly object[];
   /** Returns the error for continuing behind such a gate. */
   refusal(pass: Unapproved<P>, structure: Structure): PhasegateError<"APPROVAL_REFUSED">;
@@ -214,15 +206,14 @@ function counterWarnings(uses: readonly KeyUse[]): readonly CounterWarning[] {
   });
 }
 
-/** Whether an approval in a log counts. */
+/** The judgement of an approval in a log. */
 export interface CheckedApproval {
-  /** Why it does not; missing if it does. */
+  /** The reason why it does not count; missing if it does. */
   readonly distrust?: Distrust;
   /** The key that it was signed with, if it counts and is signed. */
   readonly key?: UsedKey;
 }
 
-/** Checks an approval in a log. */
 export async function checkApproval(
   options: ApprovalOptions,
   question: AskedApproval,
@@ -240,7 +231,7 @@ export async function checkApproval(
 /** The counter follows the 32 bytes of the relying party's hash and one of flags. */
 const COUNTER_AT = 33;
 
-/** Returns what is known of the key of a signature that was checked. */
+/** Returns the key of a signature that was checked. */
 function usedKey(id: string, { authenticatorData }: ApprovalSignature): UsedKey {
   if (authenticatorData === undefined) return { kind: "ed25519", id };
   const counter = new DataView(fromBase64Url(authenticatorData).buffer).getUint32(COUNTER_AT);

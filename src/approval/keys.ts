@@ -18,7 +18,6 @@ export interface ApproverKeys {
 const ED25519 = "Ed25519";
 const PREFIX = "ed25519:";
 
-/** Generates a key pair. */
 export async function createKeys(): Promise<ApproverKeys> {
   const pair = await crypto.subtle.generateKey(ED25519, true, ["sign", "verify"]);
   const raw = new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey));
@@ -59,10 +58,7 @@ export async function readPrivateKey(pem: string): Promise<Signer> {
   }
 }
 
-/**
- * Returns true if a message was signed with the private key of `publicKey`; false for anything that is not
- * a signature.
- */
+/** Returns true if a message was signed with the private key of `publicKey`; false for what is not a signature. */
 export async function isSignedBy(publicKey: string, message: string, signature: string): Promise<boolean> {
   if (!/^[A-Za-z0-9_-]{86}$/.test(signature)) return false;
   const raw = fromBase64Url(publicKey.slice(PREFIX.length));

@@ -34,7 +34,6 @@ export interface ApprovalQuestion {
 export interface ApprovalRequested extends ApprovalQuestion {
   /** The number of the attempt at the gate. */
   readonly attempt: number;
-  /** The question to the person. */
   readonly prompt: string;
   /** The names of those who may answer, as the host knows them; any approver if missing. */
   readonly approvers?: readonly string[];
@@ -60,7 +59,7 @@ export interface WaiverQuestion {
 
 /** A person's answer, before it is signed. */
 export interface ApprovalAnswer {
-  /** Whether the person approves; for a waiver, whether the person grants it. */
+  /** True if the person approves, or grants the waiver. */
   readonly decision: "approve" | "deny";
   /** The approver's name. */
   readonly by: string;
@@ -95,7 +94,6 @@ export function approvalMessage(question: ApprovalQuestion | WaiverQuestion, ans
   return `phasegate ${use} v1\n${canonicalJson({ ...signed, noteDigest: digest(note) })}`;
 }
 
-/** Returns true for a request for a waiver. */
 export function isWaiver<Q extends ApprovalQuestion | WaiverQuestion>(question: Q): question is Q & WaiverQuestion {
   return "fields" in question;
 }
@@ -105,7 +103,6 @@ export function hashEvidence(evidence: unknown): string {
   return digest(canonicalJson(evidence));
 }
 
-/** Returns the error for an approval that does not count. */
 export function approvalRefused(
   message: string,
   remedy: string,

@@ -139,7 +139,7 @@ function textOf(base64Url: string): string {
   return new TextDecoder().decode(fromBase64Url(base64Url));
 }
 
-/** Where passkeys are registered and used. */
+/** The site where passkeys are registered and used. */
 export interface PasskeyPlace {
   /** The domain of the page, such as `gates.example.com` or `localhost`. Not an IP address. */
   readonly rpId: string;
@@ -147,21 +147,18 @@ export interface PasskeyPlace {
   readonly origins: readonly string[];
 }
 
-/** Whom a passkey is registered for. */
+/** The person that a passkey is registered for. */
 export interface RegistrationRequest extends Pick<PasskeyPlace, "rpId"> {
-  /** The approver's name. */
   readonly name: string;
   /** The passkeys that the person has registered: a device does not register a second one. */
   readonly known?: readonly Passkey[];
 }
 
-/** What a browser needs to make a passkey: `PublicKeyCredentialCreationOptionsJSON`, as JSON for the page. */
+/** The options with which a browser makes a passkey: `PublicKeyCredentialCreationOptionsJSON`, as JSON for the page. */
 export interface RegistrationOptions {
   /** 32 random bytes in base64url. Keep them on the server for {@link readRegistration}. */
   readonly challenge: string;
-  /** The relying party. */
   readonly rp: { readonly name: string; readonly id?: string };
-  /** The approver. */
   readonly user: { readonly id: string; readonly name: string; readonly displayName: string };
   /** ES256 and EdDSA. */
   readonly pubKeyCredParams: readonly { readonly alg: number; readonly type: "public-key" }[];
@@ -207,7 +204,7 @@ const registrationSchema = z.object({
   }),
 });
 
-/** What a registration must answer: the challenge of {@link registrationOptions}, on a page of this place. */
+/** The challenge of {@link registrationOptions}, and the place of the page that must answer it. */
 export interface ExpectedRegistration extends PasskeyPlace {
   /** The challenge of {@link registrationOptions}; use it once. */
   readonly challenge: string;

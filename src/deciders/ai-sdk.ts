@@ -28,7 +28,6 @@ import {
 export interface AiSdkModel {
   /** The version of the SDK's model interface. */
   readonly specificationVersion: string;
-  /** The name of the provider. */
   readonly provider: string;
   /** The provider's name of the model. */
   readonly modelId: string;
@@ -98,7 +97,7 @@ export class AiSdkDecider implements StepDecider {
         abortSignal: signal,
         temperature,
         maxOutputTokens,
-        ...(providerOptions === undefined ? {} : { providerOptions: { ...providerOptions } }),
+        providerOptions: providerOptions && { ...providerOptions },
       });
       if (finishReason === "content-filter") throw new RequestFailure("safety", { code: finishReason, says: text });
       return { text, model: response.modelId, inputTokens: usage.inputTokens, outputTokens: usage.outputTokens };

@@ -27,7 +27,7 @@ export interface DeciderExchange {
   readonly request: { readonly system: string; readonly user: string };
   /** The model's text; if the request failed, the provider's error message. */
   readonly response?: string;
-  /** Why the request failed, with the HTTP status if there is one. Missing if it succeeded. */
+  /** The reason why the request failed, with the HTTP status if there is one. Missing if it succeeded. */
   readonly failure?: { readonly reason: FailureReason; readonly status?: number };
   /** Tokens of the prompt, if the provider reports them. */
   readonly inputTokens?: number;
@@ -40,7 +40,6 @@ export interface DeciderExchange {
 /** Called after every request. If it throws or rejects, the process gets a warning, and the decision continues. */
 export type OnExchange = (exchange: DeciderExchange) => unknown;
 
-/** Replaces secrets in a text. */
 type Redact = (text: string) => string;
 
 /** The shortest secret that is replaced, in characters. Shorter ones may be words: replacing them would spoil texts. */
@@ -122,7 +121,7 @@ interface FailureFacts {
 }
 
 /**
- * Why one request gave no usable answer. It contains nothing of the client's own error, whose message, body or headers may
+ * The reason why one request gave no usable answer. It contains nothing of the client's own error, whose message, body or headers may
  * contain a key.
  */
 export class RequestFailure extends Error {

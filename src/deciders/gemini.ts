@@ -76,12 +76,7 @@ export class GeminiDecider implements StepDecider {
   decide(request: DecisionRequest, { signal }: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
     const { model = DEFAULT_MODEL } = this.#options;
     const ask = (prompt: DecisionPrompt, own: AbortSignal) => this.#ask(model, prompt, own);
-    return decideByModel({
-      client: { name: "gemini", label: model, ask },
-      request,
-      signal,
-      settings: this.#settings,
-    });
+    return decideByModel({ client: { name: "gemini", label: model, ask }, request, signal, settings: this.#settings });
   }
 
   async #ask(model: string, prompt: DecisionPrompt, signal: AbortSignal): Promise<ModelReply> {
@@ -127,14 +122,8 @@ function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-interface Known {
-  readonly apiKey?: string;
-  readonly model?: string;
-  readonly timeoutMs?: number;
-}
-
 /** Reads the variables that the options do not replace. Throws `INVALID_INPUT`. */
-function readGeminiEnvironment(env: GeminiEnvironment, known: Known) {
+function readGeminiEnvironment(env: GeminiEnvironment, known: Partial<GeminiDeciderOptions>) {
   const value = (name: string) => env[name]?.trim() || undefined;
   const apiKey = known.apiKey ?? value("GEMINI_API_KEY");
   if (apiKey === undefined) throw badVariable("GEMINI_API_KEY", "is not set", "a key of the Gemini API");

@@ -16,6 +16,7 @@ import {
   type DecisionUsage,
   readDecisionText,
 } from "../routed/decision/request.js";
+import { defined } from "../workflow/json.js";
 import {
   type DeciderExchange,
   deciderFailed,
@@ -27,7 +28,6 @@ import {
   retryDelay,
 } from "./exchange.js";
 
-/** A model's answer to one request. */
 export interface ModelReply {
   readonly text: string;
   readonly model?: string | undefined;
@@ -35,7 +35,6 @@ export interface ModelReply {
   readonly outputTokens?: number | undefined;
 }
 
-/** A model with its client. */
 interface ModelClient {
   /** `gemini`, `ai-sdk` or `sampling`. */
   readonly name: string;
@@ -58,7 +57,6 @@ export interface ModelSettings {
   readonly secrets: readonly string[];
 }
 
-/** One decision: the client, the request, and the signal that cancels it. */
 interface ModelQuestion {
   readonly client: ModelClient;
   readonly request: DecisionRequest;
@@ -147,7 +145,6 @@ async function askTwice(question: ModelQuestion, attempts: Attempt[]): Promise<D
   throw second.failure;
 }
 
-/** Sends one request, and calls the hook. */
 async function attempt({ client, request, signal, settings }: ModelQuestion, number: number): Promise<Attempt> {
   const { timeoutMs, maxPromptTokens: maxTokens } = settings;
   const prompt = buildDecisionPrompt(request, maxTokens === undefined ? {} : { maxTokens });
@@ -160,14 +157,8 @@ async function attempt({ client, request, signal, settings }: ModelQuestion, num
       return { failure: failureOf(error) };
     },
   );
-  tellExchange(settings, {
-    client,
-    request,
-    prompt,
-    made,
-    number,
-    milliseconds: Math.round(systemClock.elapsed() - begun),
-  });
+  const milliseconds = Math.round(systemClock.elapsed() - begun);
+  tellExchange(settings, { client, request, prompt, made, number, milliseconds });
   return made;
 }
 
@@ -223,7 +214,6 @@ interface Exchanged {
   readonly milliseconds: number;
 }
 
-/** Calls the hook, if there is one. */
 function tellExchange({ onExchange, secrets }: ModelSettings, exchanged: Exchanged): void {
   if (onExchange === undefined) return;
   const known = redactor(secrets);
@@ -242,21 +232,20 @@ function exchangeOf(
   const { reply } = made;
   const failure = "failure" in made ? made.failure : undefined;
   const response = reply?.text ?? failure?.facts.says;
-  const status = failure?.facts.status;
-  return {
+  return defined({
     decider: client.name,
-    ...(reply?.model === undefined ? {} : { model: reply.model }),
+    model: reply?.model,
     sessionId: request.sessionId,
     workflow: request.workflow.name,
     operation: request.operation,
     attempt: number,
     request: { system: clean(prompt.system), user: clean(prompt.user) },
-    ...(response === undefined ? {} : { response: clean(response) }),
-    ...(failure === undefined ? {} : { failure: { reason: failure.reason, status } }),
-    ...(reply?.inputTokens === undefined ? {} : { inputTokens: reply.inputTokens }),
-    ...(reply?.outputTokens === undefined ? {} : { outputTokens: reply.outputTokens }),
+    response: response === undefined ? undefined : clean(response),
+    failure: failure && { reason: failure.reason, status: failure.facts.status },
+    inputTokens: reply?.inputTokens,
+    outputTokens: reply?.outputTokens,
     milliseconds,
-  };
+  });
 }
 
 function warn(error: unknown): void {
@@ -267,19 +256,13 @@ function warn(error: unknown): void {
 
 function withUsage(answer: DeciderAnswer, attempts: readonly Attempt[]): DeciderAnswer {
   const replies = attempts.flatMap(({ reply }) => reply ?? []);
-  const model = replies.at(-1)?.model;
-  const usage: DecisionUsage = {
-    model,
-    ...tokens(replies, "inputTokens"),
-    ...tokens(replies, "outputTokens"),
-    requests: attempts.length,
+  const tokens = (name: "inputTokens" | "outputTokens") => {
+    const known = replies.flatMap((reply) => reply[name] ?? []);
+    return known.length === 0 ? undefined : known.reduce((sum, one) => sum + one, 0);
   };
+  const [inputTokens, outputTokens] = [tokens("inputTokens"), tokens("outputTokens")];
+  const usage: DecisionUsage = { model: replies.at(-1)?.model, inputTokens, outputTokens, requests: attempts.length };
   return { ...answer, usage };
-}
-
-function tokens(replies: readonly ModelReply[], name: "inputTokens" | "outputTokens") {
-  const known = replies.flatMap((reply) => reply[name] ?? []);
-  return known.length === 0 ? {} : { [name]: known.reduce((sum, one) => sum + one, 0) };
 }
 
 /** Returns the request with a note about what was wrong with the last answer. */
@@ -288,12 +271,12 @@ function withProblem(request: DecisionRequest, { facts: { problem } }: RequestFa
   return { ...request, problem: request.problem === undefined ? problem : `${request.problem}; then: ${problem}` };
 }
 
-/** Throws `INVALID_INPUT` for an option that is no whole number from 1. */
+/** Throws `INVALID_INPUT` for an option that is not a whole number from 1. */
 export function requireWhole(field: string, value: number): void {
   if (!Number.isSafeInteger(value) || value < 1) throw invalidOption(field, "a whole number from 1");
 }
 
-/** Throws `INVALID_INPUT` for an option that is no number in a range. */
+/** Throws `INVALID_INPUT` for an option that is not a number in a range. */
 function requireNumber(field: string, value: number, least: number, most: number): void {
   if (typeof value === "number" && value >= least && value <= most) return;
   throw invalidOption(field, `a number from ${least} to ${most}`);

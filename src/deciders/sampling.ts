@@ -18,7 +18,6 @@ import {
 export interface SamplingParams {
   /** One message with the prompt. */
   messages: { role: "user"; content: { type: "text"; text: string } }[];
-  /** The system prompt. */
   systemPrompt: string;
   /** Maximum number of tokens of the answer. */
   maxTokens: number;
@@ -119,7 +118,6 @@ const resultSchema = z.object({
   content: z.union([blockSchema, z.array(blockSchema)]),
 });
 
-/** Reads the text of an answer. */
 function readSamplingResult(result: unknown): ModelReply {
   const { data } = resultSchema.safeParse(result);
   if (data === undefined) throw new RequestFailure("invalid_response", { problem: "it contains no text" });

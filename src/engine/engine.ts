@@ -1,6 +1,6 @@
 /**
- * What engines of all kinds of sessions share. The entry file of this folder; what is decided where:
- * - engine.ts: for whom an engine is, and what such a caller gets to hear
+ * The part that engines of all kinds of sessions share. The entry file of this folder; what is decided where:
+ * - engine.ts: the caller that an engine is for, and the notifications that the caller gets
  * - lists.ts: lists show what a session's log says, not what the storage's summary says
  * - watch.ts: which commits a watch yields
  */
@@ -20,7 +20,6 @@ export type AnswerOf<Of, Method extends keyof Of> = Of[Method] extends (...args:
   ? Awaited<Answer>
   : never;
 
-/** What an engine is made of. */
 export interface EngineParts<Context, Names extends Failures, Seen extends Shown> {
   readonly kind: "phased" | "routed";
   readonly storage: StorageAdapter;
@@ -32,11 +31,10 @@ export interface EngineParts<Context, Names extends Failures, Seen extends Shown
   readonly read: (context: Context, commit: Commit) => Promise<Seen | undefined>;
   /** Returns what an operation for a caller works with: see `limitedFor` in runtime/access.ts. */
   readonly limit: (context: Context, caller: Caller, operation: string) => Context;
-  /** For whom the engine is; for the host itself if missing. */
+  /** The caller that the engine is for; the host itself if missing. */
   readonly caller?: Caller;
 }
 
-/** Returns the parts of an engine for one actor. */
 export function partsFor<Context, Names extends Failures, Seen extends Shown>(
   parts: EngineParts<Context, Names, Seen>,
   actor: Actor,
@@ -48,10 +46,9 @@ export function partsFor<Context, Names extends Failures, Seen extends Shown>(
   return { ...parts, operations, caller };
 }
 
-/** What an engine shows of a session, such as a commit. */
 type Shown = { readonly summary: SessionSummary };
 
-/** What engines of all kinds do, with the operations of one kind. */
+/** An engine without the types of its operations. */
 interface Shell<Names, Seen> {
   readonly storage: StorageAdapter;
   on<N extends keyof Names & string>(name: N, listener: Listener<Names[N]>): () => void;
@@ -62,7 +59,6 @@ interface Shell<Names, Seen> {
   close(): Promise<void>;
 }
 
-/** Returns what an engine does with its parts. */
 export function shellOf<Context, Names extends Failures, Seen extends Shown>(
   parts: EngineParts<Context, Names, Seen>,
 ): Shell<Names, Seen> {
@@ -72,7 +68,7 @@ export function shellOf<Context, Names extends Failures, Seen extends Shown>(
     storage,
     on(name, listener) {
       if (caller === undefined) return notifications.on(name, listener);
-      // Those about no session, such as of internal errors, are the host's.
+      // Notifications about no session, such as of internal errors, are for the host alone.
       return notifications.on(name, (notification) => {
         const isSeen = isOfSession(notification) && maySee(caller, "on", { target: "", ...notification, kind });
         if (isSeen) listener(notification);
@@ -165,7 +161,6 @@ export class SessionEngine<Names, Seen> {
   }
 }
 
-/** What a notification about a session says of it. */
 interface OfSession {
   readonly sessionId: SessionId;
   readonly workflowType: string;

@@ -17,7 +17,6 @@ import { isSessionId, type SessionId, shown } from "../workflow/names.js";
 
 /** A listed session that can't be shown. */
 export interface BrokenSession {
-  /** Its id. */
   readonly sessionId: string;
   /**
    * `TAMPERED`: its log was changed or damaged. `FORMAT_TOO_NEW`: a newer version wrote it.
@@ -25,11 +24,10 @@ export interface BrokenSession {
    * is of a kind that can't be read here.
    */
   readonly code: ErrorCode;
-  /** The error's message. */
   readonly message: string;
 }
 
-/** What a session waits for: a person's answer, or the host, which alone can grant more attempts. */
+/** A person's answer, or the host, which alone can grant more attempts. */
 export type WaitsFor = "approval" | "waiver" | "host";
 
 /** A session in a list. */
@@ -49,13 +47,11 @@ export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "tota
   readonly total?: number;
 }
 
-/** Where sessions of one kind are listed, and for whom. */
 export interface Listing {
   readonly storage: Pick<StorageAdapter, "list">;
   readonly kind: string;
   /** The host itself if missing. */
   readonly caller?: Caller | undefined;
-  /** Reads a session from its log. */
   readonly lookAt: LookAt;
   /** Called for each session that can't be shown. */
   readonly onBroken?: (error: AnyPhasegateError) => void;
@@ -72,12 +68,12 @@ export async function listSessions(listing: Listing, query: SessionQuery): Promi
 }
 
 /**
- * What is counted for a first page, and for later ones, of which a host may ask for hundreds: how many pages of which size.
- * A storage may have to read each session.
+ * Limits the count for a first page, and for later ones, of which a host may ask for hundreds: a storage may have to read
+ * each session.
  */
 const COUNTED = { first: { pages: 10, limit: 1000 }, later: { pages: 1, limit: 200 } } as const;
 
-/** Adds the number of all matches to a page, on every storage. Lists them, if there is another page. */
+/** Adds the number of all matches to a page; lists them if there is another page. */
 async function withTotal(
   storage: Pick<StorageAdapter, "list">,
   query: SessionQuery,
@@ -99,7 +95,6 @@ async function withTotal(
   return page;
 }
 
-/** Returns a session as it is listed, with what it waits for. */
 export function waitingAs(summary: SessionSummary, waits: Readonly<Record<WaitsFor, boolean>>): ListedSession {
   const waitsFor = (["approval", "waiver", "host"] as const).filter((what) => waits[what]);
   return waitsFor.length === 0 ? summary : { ...summary, waitsFor };
@@ -143,7 +138,7 @@ export async function checkedPage(
   return { items: shows, ...page, ...(broken.length === 0 ? {} : { broken }) };
 }
 
-/** The errors of a single session. */
+/** Errors that affect a single session. */
 export const BROKEN: ReadonlySet<ErrorCode> = new Set([
   "TAMPERED",
   "FORMAT_TOO_NEW",
@@ -172,10 +167,7 @@ function notAnId(sessionId: string): PhasegateError<"TAMPERED"> {
   });
 }
 
-/**
- * The log may differ from the summary that the session was found by: it was tampered with, or the session
- * has changed since.
- */
+/** The session was found by a summary, which its log may contradict: it was tampered with, or has changed since. */
 function matches(
   summary: SessionSummary,
   { status, workflowType, target, owner, updatedBefore }: SessionQuery,

@@ -1,4 +1,4 @@
-/** Watches commits of sessions of any kind as any process appends them; each is checked before it is returned. */
+/** Watches commits of sessions of any kind, as any process appends them; each is checked before it is returned. */
 import { PhasegateError } from "../errors.js";
 import { type Caller, maySee } from "../ports/actor.js";
 import {
@@ -16,7 +16,6 @@ export type WatchQuery = Pick<SessionQuery, "status" | "workflowType" | "target"
 
 const { status, workflowType, target, idPrefix } = queryChecks;
 
-/** What is watched, and for whom. */
 export interface Watching<Context, Seen extends { readonly summary: SessionSummary }> {
   readonly storage: StorageAdapter;
   readonly kind: string;
@@ -28,7 +27,7 @@ export interface Watching<Context, Seen extends { readonly summary: SessionSumma
   readonly read: (context: Context, commit: Commit) => Promise<Seen | undefined> | Seen;
 }
 
-/** Yields commits of one kind of session as they are appended, from the call on. Ends without an error when the signal aborts. */
+/** Yields commits of one kind of session from the call on. Ends without an error when the signal aborts. */
 export function watchSessions<Context, Seen extends { readonly summary: SessionSummary }>(
   { storage, kind, caller, guard, read }: Watching<Context, Seen>,
   query: WatchQuery,
@@ -50,7 +49,7 @@ export function watchSessions<Context, Seen extends { readonly summary: SessionS
     for (;;) {
       const { value: commit, done } = await commits.next();
       if (done) return undefined;
-      // Before it is read: one that the caller can't see must not end the watch if it is damaged.
+      // Checked before it is read: a damaged commit that the caller can't see must not end the watch.
       if (!sees(commit.summary)) continue;
       const seen = await read(context, commit);
       if (seen !== undefined && sees(seen.summary)) return seen;

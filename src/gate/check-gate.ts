@@ -50,14 +50,14 @@ export interface GateContext {
   readonly rules?: CompiledRules;
   /** What rules can read in addition to the evidence. Default: nothing. */
   readonly surroundings?: RuleSurroundings;
-  /** How strictly problems block. Default: `strict`. */
+  /** The strictness. Default: `strict`. */
   readonly enforcement?: Enforcement;
 }
 
 /**
  * Checks evidence against a gate and returns the verdict. Pure: the same arguments give the same verdict.
  * The evidence must be plain JSON. Reports all problems at once, in the gate's order.
- * @throws {PhasegateError} `INVALID_INPUT` for what is no gate of a definition.
+ * @throws {PhasegateError} `INVALID_INPUT` for anything but a gate of a definition.
  */
 export function checkGate(gate: GateDefinition, evidence: JsonObject, context: GateContext = {}): Verdict {
   switch (gate.kind) {
@@ -77,7 +77,7 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
   });
 }
 
-/** Returns the problem with one field of evidence; undefined if there is none. One of the keys that no field has may be a misspelling. */
+/** Returns the problem with one field of evidence, if any. One of the keys that no field has may be a misspelling. */
 export function checkField(
   field: FieldDefinition,
   evidence: JsonObject,
@@ -121,7 +121,6 @@ export function conceal(problems: readonly Problem[], reveal: Reveal): readonly 
   return [{ field: "", problem: "invalid", message }, ...denials];
 }
 
-/** Returns the verifications that a gate asks for, in their order. */
 export function checksOf(gate: GateDefinition): readonly VerifyDefinition[] {
   return "verify" in gate ? (gate.verify ?? []) : [];
 }
@@ -185,21 +184,15 @@ function fieldProblems(gate: FieldGate, evidence: JsonObject): Problem[] {
   return [...problems, ...copiedProblems(gate, evidence)];
 }
 
-function problem(
-  field: FieldDefinition,
-  kind: Problem["problem"],
-  message: string,
-  value: JsonValue | undefined,
-): Problem {
+function problem(field: FieldDefinition, kind: Problem["problem"], message: string, value?: JsonValue): Problem {
   const because = field.description === undefined ? "" : `: ${field.description}`;
-  const example = exampleOf(field);
   return {
     field: field.name,
     problem: kind,
     message: `${message}${because}`,
     got: value === undefined ? "nothing" : shown(value),
     expected: field.type === "boolean" && field.required ? "true" : article(field.type),
-    example,
+    example: exampleOf(field),
   };
 }
 
@@ -214,7 +207,6 @@ function missing(field: FieldDefinition, value: null | undefined, unknownKeys: (
   return problem(field, "missing", `Required evidence '${field.name}' not provided${meant}`, value);
 }
 
-/** Returns a problem with the evidence as a whole. */
 function whole(message: string): Problem {
   return { field: "", problem: "invalid", message };
 }

@@ -15,7 +15,7 @@ import { ITEMS_FIELD, requiredItems } from "./plan-gate.js";
 import type { Enforcement, Problem } from "./verdict.js";
 import { waivable, waive } from "./waivers.js";
 
-/** Where a claim can be seen, in the agent's words. */
+/** The place where a claim can be seen, in the agent's words. */
 export interface Proof {
   /** The field; in a plan's gate `validation_gate.<key>`. */
   field: string;
@@ -44,7 +44,6 @@ export function askForProofs(gate: GateDefinition): GateDefinition {
   return { ...gate, proofs, jsonSchema: { ...gate.jsonSchema, properties: Object.fromEntries(properties) } };
 }
 
-/** Evidence whose claims were taken apart. */
 interface ReadClaims {
   /** The evidence with plain booleans. */
   readonly evidence: JsonObject;
@@ -58,7 +57,7 @@ export function readClaims(gate: GateDefinition, evidence: JsonObject): ReadClai
   const proofs: Proof[] = [];
   const problems: Problem[] = [];
   const plain = withClaims(gate, proofsOf(gate), evidence, (field, value) => {
-    // Anything else that is no claim is the gate's to refuse.
+    // The gate refuses anything else that is not a claim.
     if (value !== true && !isJsonObject(value)) return value;
     const { claim = null, proof } = value === true ? { claim: value } : value;
     const fault = value === true ? "it is claimed without a proof" : faultOf(proof);
@@ -177,11 +176,11 @@ export function waivableBooleans(gate: GateDefinition): readonly string[] {
   return waivable(gate, waivedIn(gate)).names.filter((name) => names.includes(name));
 }
 
-/** What a submission says of a gate's booleans. */
+/** A submission that says of booleans that they are false. */
 interface SaidFalse {
   /** The evidence with plain booleans, and without those that can be waived. */
   readonly evidence: JsonObject;
-  /** The gate without those that can be waived: what else is wrong is told, too. */
+  /** The gate without those that can be waived: it tells all other problems. */
   readonly gate: GateDefinition;
   /** The names of those that can be waived, with the reasons. */
   readonly unmet: ReadonlyMap<string, string>;

@@ -10,7 +10,7 @@ import { RESERVED, shown } from "../workflow/names.js";
 export interface EvidenceLimits {
   /** In bytes of JSON as UTF-8. */
   readonly maxBytes: number;
-  /** How many objects and lists may be nested. */
+  /** The highest nesting of objects and lists. */
   readonly maxDepth: number;
 }
 
@@ -41,11 +41,10 @@ export function checkEvidenceSafety(value: unknown, limits: EvidenceLimits, name
   return { evidence, characters: walk.characters };
 }
 
-/** The state of a walk through one value. */
 interface Walk {
   readonly name: string;
   readonly limits: EvidenceLimits;
-  /** What is wrong so far, with the keys that lead to it. */
+  /** The problems so far, with the keys that lead to them. */
   readonly problems: { path: string; reason: string }[];
   /** The objects and lists that contain the current value. */
   readonly above: Set<object>;
@@ -100,7 +99,6 @@ export function isPlaceholder(text: string): boolean {
   return PLACEHOLDER.test(text);
 }
 
-/** Names the kind of a value, for messages. */
 function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
@@ -164,10 +162,7 @@ const PROBLEMS_MAX = 20;
 /** Measures evidence up to this multiple of the limit, so that a refusal can say how large it is. */
 const MEASURED_TIMES = 4;
 
-/**
- * Returns true once there is enough to refuse. A value may be endless to walk, because shared parts are
- * walked each time.
- */
+/** Returns true once there is enough to refuse: shared parts are walked each time, so a walk may be endless. */
 function isOver({ problems, characters, limits }: Walk): boolean {
   return problems.length >= PROBLEMS_MAX || characters > limits.maxBytes * MEASURED_TIMES;
 }
@@ -209,10 +204,7 @@ function copyList(walk: Walk, list: readonly unknown[]): JsonValue[] {
   return copied;
 }
 
-/**
- * Counts the bytes exactly only where the estimate comes near the limit: a character is at most six bytes
- * of JSON.
- */
+/** Counts the bytes only where the estimate comes near the limit: a character has at most six bytes of JSON. */
 function checkSize(evidence: JsonObject, walk: Walk): void {
   const { maxBytes } = walk.limits;
   if (walk.characters * 6 <= maxBytes) return;

@@ -1,7 +1,4 @@
-/**
- * The fields that a gate asks for, and what its JSON Schema tells of them: the schema at a path, what it expects in a few
- * words, and an example.
- */
+/** The fields that a gate asks for; and of its JSON Schema the part at a path, its words, and an example. */
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import { schemasIn } from "../workflow/json-schema.js";
 import { listOf, targetOf } from "../workflow/json-schema-values.js";
@@ -9,7 +6,7 @@ import { sampleBy } from "../workflow/schema-sample.js";
 import type { GateDefinition, SchemaGate } from "../workflow/structure.js";
 import { ITEMS_FIELD, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 
-/** A field that a gate asks for, of whatever kind the gate is. */
+/** A field that a gate of any kind asks for. */
 interface AskedField {
   readonly name: string;
   readonly required: boolean;
@@ -39,7 +36,6 @@ export function fieldsOf(gate: GateDefinition): readonly AskedField[] {
   }
 }
 
-/** Returns the JSON Schema of the value at a path. */
 export function schemaAt(schema: JsonObject | undefined, path: readonly PropertyKey[]): JsonObject | undefined {
   let current: JsonValue | undefined = schema;
   for (const key of path) {
@@ -52,10 +48,8 @@ export function schemaAt(schema: JsonObject | undefined, path: readonly Property
 /** Returns the schemas of an object's properties, by name. */
 export function propertiesOf(schema: JsonObject | undefined): ReadonlyMap<string, JsonObject> {
   const { properties } = schema ?? {};
-  const known = Object.entries(isJsonObject(properties) ? properties : {}).map(
-    ([name, property]): [string, JsonObject] => [name, isJsonObject(property) ? resolved(property, schema) : {}],
-  );
-  return new Map(known);
+  const known = Object.entries(isJsonObject(properties) ? properties : {});
+  return new Map(known.map(([name, own]) => [name, isJsonObject(own) ? resolved(own, schema) : {}]));
 }
 
 /** Begins a reference to a schema that has an id: `z.boolean().meta({ id: "Done" })`. */
@@ -69,10 +63,7 @@ function resolved(schema: JsonObject, root: JsonObject | undefined): JsonObject 
   return isJsonObject(target) ? { ...target, ...own } : schema;
 }
 
-/**
- * Returns the names of the outermost properties that are marked `waivable: false`, or hold something that is; of all branches
- * of a union.
- */
+/** Returns the outermost properties, of all branches of a union, that are marked `waivable: false` or hold a part that is. */
 export function fixedIn(schema: JsonObject | undefined): string[] {
   if (schema === undefined) return [];
   const found = new Set<string>();

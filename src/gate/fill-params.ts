@@ -73,7 +73,6 @@ export function checkPlaceholders(params: JsonObject, options: FillOptions = {})
   return [...names];
 }
 
-/** Returns true if a text contains a placeholder. */
 export function hasPlaceholder(text: string): boolean {
   return namesIn(text).length > 0;
 }
@@ -105,17 +104,11 @@ function fillText(text: string, values: PlaceholderValues): JsonValue {
 function fillItem(item: string, values: PlaceholderValues, allowOptions: boolean): string {
   const text = insertInto(item, values);
   if (allowOptions || !text.startsWith("-") || item.startsWith("-")) return text;
-  throw refused(
-    shown(text),
-    "it would be read as an option: it begins with '-'",
-    "Submit a value that does not begin with '-'.",
-  );
+  const reason = "it would be read as an option: it begins with '-'";
+  throw refused(shown(text), reason, "Submit a value that does not begin with '-'.");
 }
 
-/**
- * Matches `{name}`, and `{{name}}`, which stands for the text `{name}`. Braces around anything else are
- * plain text.
- */
+/** Matches `{name}`, and `{{name}}`, which stands for the text `{name}`. Braces around anything else are plain text. */
 const PLACEHOLDER = /\{\{([a-z]\w*(?:\.[\w-]+)*)\}\}|\{([a-z]\w*(?:\.[\w-]+)*)\}/g;
 
 /** Returns the names of the placeholders in a text, in order. */

@@ -1,7 +1,4 @@
-/**
- * Describes what a gate expects, as a JSON Schema, an example and field names. Only as much as the gate's
- * `reveal` setting allows is described.
- */
+/** Describes the evidence for a gate, as a JSON Schema and as names, as far as the gate's `reveal` setting allows. */
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type {
   FieldDefinition,
@@ -57,10 +54,7 @@ function holdsClaim(value: JsonValue): boolean {
   return value === true || (typeof value === "object" && value !== null && Object.values(value).some(holdsClaim));
 }
 
-/**
- * Returns the names of the fields that a gate expects, required ones first; empty where they are unknown or
- * hidden.
- */
+/** Returns the names of the fields that a gate expects, required ones first; empty where they are unknown or hidden. */
 export function evidenceNames(gate: GateDefinition): readonly string[] {
   return revealOf(gate) === "none" ? [] : namesOf(gate);
 }
@@ -72,26 +66,19 @@ export function requiredNames(gate: GateDefinition): readonly string[] {
 }
 
 function namesOf(gate: GateDefinition): readonly string[] {
-  const fields = fieldsOf(gate);
-  return [...fields.filter(({ required }) => required), ...fields.filter(({ required }) => !required)].map(
-    ({ name }) => name,
-  );
+  const fields = fieldsOf(gate).toSorted((one, other) => Number(other.required) - Number(one.required));
+  return fields.map(({ name }) => name);
 }
-
-/** What telemetry gets of a problem. */
-type MeasuredProblem = Pick<Problem, "field" | "problem">;
 
 /**
  * Returns the outcome of a gate as telemetry gets it. A problem names a field that the gate has: any other name is a key of
  * the evidence, which is in no metric.
  */
-export function measuredOutcome(gate: GateDefinition, verdict: Verdict): { readonly problems: MeasuredProblem[] } {
-  if (verdict.passed) return { problems: [] };
+export function measuredOutcome(gate: GateDefinition, verdict: Verdict) {
   const names = namesOf(gate);
   const isOwn = (field: string) => field === "" || names.some((name) => field === name || field.startsWith(`${name}.`));
-  return {
-    problems: verdict.problems.map(({ field, problem }) => ({ field: isOwn(field) ? field : "_OTHER", problem })),
-  };
+  const problems = verdict.passed ? [] : verdict.problems;
+  return { problems: problems.map(({ field, problem }) => ({ field: isOwn(field) ? field : "_OTHER", problem })) };
 }
 
 function fullFormat(gate: GateDefinition): JsonObject {

@@ -25,13 +25,13 @@ export interface Judged<Verification> {
   readonly verification?: readonly Verification[];
 }
 
-/** The results of verifiers, and the problems among them: these block whatever `strict` and `enforcement` say. */
+/** The results of verifiers, and the problems among them: these always block, also with a lenient `strict` or `enforcement`. */
 export interface Verified<Verification> {
   readonly problems: readonly Problem[];
   readonly verification: readonly Verification[];
 }
 
-/** What a gate's checks need from the engine. */
+/** The part of a gate's checks that comes from the engine. */
 interface Checks<Verification> {
   readonly enforcement?: Enforcement;
   /** Problems that were found before: they block like the gate's own. */
@@ -44,7 +44,6 @@ interface Checks<Verification> {
   readonly verify?: () => Promise<Verified<Verification>> | undefined;
 }
 
-/** Takes evidence to a gate. */
 export async function judge<Verification>(
   gate: GateDefinition,
   evidence: JsonObject,
@@ -75,7 +74,6 @@ export interface AttemptLimits {
   readonly maxAttemptsTotal: number;
 }
 
-/** Failures at a gate. */
 interface Failures {
   /** Since the phase was entered or last retried. */
   readonly inARow: number;
@@ -109,9 +107,7 @@ export function compileRules(gate: GateDefinition): Promise<CompiledRules> | und
   return compiled;
 }
 
-/**
- * Returns the rules of a gate that can't be run at its place: a rule may read artifacts that no earlier phase has.
- */
+/** Returns the rules of a gate that can't be run at its place: a rule may read artifacts that no earlier phase has. */
 export async function ruleFaults(gate: GateDefinition, place: GatePlace): Promise<readonly Problem[]> {
   if (gate.kind !== "fields") return [];
   const readsArtifacts = rulesOf(gate).some(({ rule }) => rule.cel.includes("artifacts"));

@@ -39,7 +39,7 @@ export function claimedIds(evidence: JsonObject): string[] {
   return listed(evidence).filter((id) => typeof id === "string");
 }
 
-/** Returns evidence with the tasks that are noted as done among its claims; a value that is no list stays as it is. */
+/** Returns evidence with the tasks that are noted as done among its claims; a value that is not a list stays as it is. */
 export function withNoted(evidence: JsonObject, noted: readonly string[]): JsonObject {
   const given = ownValue(evidence, TASKS_FIELD) ?? [];
   if (!Array.isArray(given)) return evidence;
@@ -51,9 +51,8 @@ export function withNoted(evidence: JsonObject, noted: readonly string[]): JsonO
 export function claimedItems(items: readonly string[], evidence: JsonObject): number[] {
   const given = ownValue(evidence, ITEMS_FIELD);
   if (!isJsonObject(given)) return [];
-  return readItemClaims(items, given).claims.flatMap((claim) =>
-    itemProblem(claim) === undefined ? [claim.number] : [],
-  );
+  const { claims } = readItemClaims(items, given);
+  return claims.filter((claim) => itemProblem(claim) === undefined).map(({ number }) => number);
 }
 
 /** Returns a problem for each task that is claimed, though it is noted as given up: one of both is not true. */
@@ -114,7 +113,6 @@ function listed(evidence: JsonObject): readonly JsonValue[] {
   return Array.isArray(given) ? given : [];
 }
 
-/** Returns the numbers that were sent in place of ids. */
 function numbersForIds(evidence: JsonObject): string[] {
   return listed(evidence)
     .filter((id) => typeof id === "number")
@@ -133,7 +131,6 @@ function itemProblems(items: readonly string[], given: JsonValue | undefined): P
   return [wrong, ...unclaimed(items, {})];
 }
 
-/** The claims about one item. */
 interface Claims {
   readonly number: number;
   readonly text: string;
@@ -191,10 +188,7 @@ function normalized(text: string): string {
   return (tokens ?? []).join(" ");
 }
 
-/**
- * Returns the index key of a claim. Only plain digits are a number: `1.` and `01` are texts, which no item
- * has.
- */
+/** Returns the index key of a claim. Only plain digits are a number: `1.` and `01` are texts, which no item has. */
 function nameOf(key: string): string {
   if (/^\d+$/.test(key)) return key;
   const text = normalized(key);

@@ -1,7 +1,7 @@
-/** Which fields of evidence no verifier has looked at: to whoever approves they are the agent's words. */
+/** The fields of evidence that no verifier has looked at: to an approver they are the agent's words. */
 import type { JsonObject } from "../workflow/json.js";
 
-/** Returns the names of the fields without a check of their own. Rules look at the form of a value, and not at whether it is true. */
+/** Returns the names of the fields without a check of their own. Rules look at the form of a value, not at its truth. */
 export function uncheckedFields(
   evidence: JsonObject,
   verification: readonly { readonly field?: string | undefined; readonly ok: boolean }[],

@@ -21,13 +21,12 @@ export const PROBLEM_KINDS = [
 const problemShape = z.object({
   /** The field, as a path with dots; `""` is the evidence as a whole. */
   field: z.string(),
-  /** The kind of problem. */
   problem: z.enum(PROBLEM_KINDS),
-  /** What is wrong, in a sentence that names the field. */
+  /** A sentence that says what is wrong and names the field. */
   message: z.string(),
   /** The submitted value, shortened. */
   got: z.optional(z.string()),
-  /** What the gate expects. */
+  /** The value that the gate expects, in words. */
   expected: z.optional(z.string()),
   /** A value that the gate would accept. */
   example: z.optional(storedValueSchema),
@@ -44,16 +43,14 @@ export type Verdict =
   | { readonly passed: false; readonly problems: readonly Problem[]; readonly warnings: readonly Problem[] };
 
 /**
- * How gates are enforced. `strict` blocks on everything except softened rules; `as-defined` honours
+ * The strictness of gates. `strict` blocks on everything except softened rules; `as-defined` honours
  * `strict: false` in a gate file, so that wrong types and claims of `false` only warn.
  */
 export type Enforcement = "strict" | "as-defined";
 
 /** The session as rules see it. */
 export interface RuleSession {
-  /** The session's id. */
   readonly id: string;
-  /** The type of its workflow. */
   readonly workflowType: string;
   /** The target that the session was started on. */
   readonly target: string;
@@ -97,14 +94,8 @@ export function hasRules({ rules = [], fields }: FieldGate): boolean {
   return rules.length > 0 || fields.some((field) => (field.rules?.length ?? 0) > 0);
 }
 
-/**
- * Returns all rules of a gate, each with its field; a rule without a field is about the evidence as a
- * whole.
- */
-export function rulesOf({
-  rules = [],
-  fields,
-}: FieldGate): { readonly rule: RuleDefinition; readonly field?: FieldDefinition }[] {
+/** Returns all rules of a gate, each with its field; a rule without a field is about the evidence as a whole. */
+export function rulesOf({ rules = [], fields }: FieldGate): { rule: RuleDefinition; field?: FieldDefinition }[] {
   return [
     ...fields.flatMap((field) => (field.rules ?? []).map((rule) => ({ rule, field }))),
     ...rules.map((rule) => ({ rule })),

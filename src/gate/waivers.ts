@@ -10,7 +10,6 @@ import { checksOf, revealOf, wholeChecks } from "./check-gate.js";
 import { exampleAt, fieldsOf, fixedIn } from "./fields.js";
 import { evidenceNames, requiredNames } from "./format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "./plan-gate.js";
-
 import type { Problem } from "./verdict.js";
 
 /** The names that a waiver may be for. */
@@ -102,13 +101,15 @@ export function unaskedFields(gate: GateDefinition, names: readonly string[]): r
 export function waive(gate: GateDefinition, names: readonly string[]): GateDefinition {
   if (names.length === 0 || gate.kind === "open") return gate;
   const waived = new Set(names);
-  if (gate.kind === "plan") {
-    const tasks = gate.tasks.map((task) =>
-      waived.has(`${TASKS_FIELD}.${task.id}`) ? { ...task, optional: true } : task,
-    );
-    return { ...gate, tasks, ...withoutChecks(gate, waived), waived: [...names] };
-  }
   const rest = { ...withoutChecks(gate, waived), waived: [...names] };
+  if (gate.kind === "plan") {
+    const isWaived = (id: string) => waived.has(`${TASKS_FIELD}.${id}`);
+    return {
+      ...gate,
+      ...rest,
+      tasks: gate.tasks.map((task) => (isWaived(task.id) ? { ...task, optional: true } : task)),
+    };
+  }
   if (gate.kind === "schema") return { ...gate, ...rest, ...withoutRequired(gate, waived) };
   const fields = gate.fields.map((field) =>
     waived.has(field.name) ? { ...field, required: false, rules: undefined } : field,
@@ -172,7 +173,7 @@ function excludedNames(gate: ClosedGate): readonly string[] {
   return [...evidenceNames(gate), ...Object.keys(gate.example ?? {})];
 }
 
-/** Returns the checks of a gate with their names as a waiver has them: the field, or the number among those of the gate as a whole. */
+/** Returns the checks of a gate by their names in a waiver: the field, or the number among those of the whole gate. */
 function namedChecks(gate: ClosedGate): readonly (readonly [name: string, VerifyDefinition])[] {
   const whole = wholeChecks(gate);
   return checksOf(gate).flatMap((check) =>
@@ -213,7 +214,7 @@ function standIns(gate: SchemaGate, waived: readonly string[]): JsonObject {
   return Object.fromEntries(found);
 }
 
-/** Returns what was waived, by whom and why, in one line. */
+/** Describes waivers in one line, with their grantors and reasons. */
 export function waivedText(waived: {
   readonly fields: readonly string[];
   readonly by: string;

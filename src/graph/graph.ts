@@ -1,23 +1,22 @@
 /**
- * Workflows as graphs: what may follow what, and the path that a session has taken. The same picture is drawn by the page,
- * printed by `phasegate graph`, and copied as Mermaid or SVG. Layout by dagre (layered, after Sugiyama), whose work grows with
- * the product of nodes and arrows: large graphs are a column.
+ * Workflows as graphs, with the path that a session has taken. The page draws the same picture that `phasegate graph` prints
+ * and that can be copied as Mermaid or SVG. Layout by dagre (layered, after Sugiyama), whose work grows with the product of
+ * nodes and arrows: large graphs are a column.
  */
 import { Graph as Layered, layout } from "@dagrejs/dagre";
 import { keyWeight, RecentMap } from "../workflow/cache.js";
 import { FINISH, type RoutedDefinition } from "../workflow/routed-definition.js";
 import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
 
-/** What a session has done with a node. */
+/** The state of a node in a session. */
 export type NodeState = "done" | "current" | "failed" | "skipped" | "ahead";
 
 /** A phase or a step. */
 export interface GraphNode {
   /** Unique in its graph. */
   readonly id: string;
-  /** Its name. */
   readonly label: string;
-  /** What its gate looks at, in a few words; missing if it has none. */
+  /** The checks of its gate, in a few words; missing if it has no gate. */
   readonly gate?: string;
   /** Missing in the graph of a workflow, of which no session is shown. */
   readonly state?: NodeState;
@@ -28,7 +27,7 @@ export interface GraphEdge {
   readonly from: string;
   readonly to: string;
   readonly label?: string;
-  /** How often a session has gone this way; missing if it has not. */
+  /** The number of times that the session has gone this way; missing if it has not. */
   readonly taken?: number;
 }
 
@@ -60,7 +59,7 @@ interface Box extends Point {
 /** The node of a step whose next step may be any. */
 const ANY = "*";
 
-/** Of a longer run of phases that rules may skip, the arrows of a phase lead to the first ones, and past the run. */
+/** The number of skippable phases in a row that get arrows of their own; one more arrow leads past a longer run. */
 const PAST_MAX = 20;
 
 /** Returns the graph of a phased workflow: its phases in order, and past each run of phases that rules may skip. */
@@ -87,7 +86,7 @@ export function phasedGraph(
   return { nodes, edges };
 }
 
-/** Returns what a gate looks at: `2 fields, command, approval`. */
+/** Returns the checks of a gate, such as `2 fields, command, approval`. */
 function gateOf(gate: GateDefinition): Pick<GraphNode, "gate"> {
   const parts: string[] = [];
   if (gate.kind === "fields" && gate.fields.length > 0) parts.push(counted(gate.fields.length, "field"));
@@ -153,20 +152,19 @@ const PADDING = 12;
 const MARGIN = 8;
 /** The space between a node and the next one below. */
 const GAP = 36;
-/** How far an arrow from a node to itself goes out: less than the space between two nodes. */
+/** The distance that an arrow from a node to itself goes out: less than the space between two nodes. */
 const LOOP = 18;
 /** Maximum number of characters of a label that are drawn. */
 const LABEL_MAX = 40;
 
 /** Maximum number of nodes of a layered drawing. */
 const NODES_MAX = 100;
-/** Maximum product of its nodes and of the arrows beyond one for each node: the search for their places takes about so long. */
+/** Maximum product of its nodes and of the arrows beyond one for each node: the time of the layout grows with it. */
 const WORK_MAX = 800;
 
-/** The newest layered drawings by what is laid out in them, which all sessions on a workflow share. */
+/** The newest layered drawings by graph, which all sessions on a workflow share. */
 const layouts = new RecentMap<string, Drawing>(1024 * 1024, keyWeight);
 
-/** Returns a graph with the places of its nodes and arrows. */
 export function draw({ nodes, edges }: Graph): Drawing {
   const plain: Graph = {
     nodes: nodes.map(({ state: _, ...node }) => node),
@@ -236,7 +234,7 @@ function loopAt({ x, y, width, height }: Box): readonly Point[] {
   ];
 }
 
-/** Arrows beside a column go out further by so much for each node that they pass, up to so many nodes. */
+/** The distance that arrows beside a column go out for each node that they pass, and the highest number that counts. */
 const [LANE, LANES_MAX] = [5, 40];
 
 /** Places the nodes one below the other, in their order. Arrows down are on their right, arrows up on their left. */
@@ -287,7 +285,6 @@ function column({ nodes, edges }: Graph): Drawing {
   };
 }
 
-/** Returns a graph in the language of Mermaid. */
 export function toMermaid({ nodes, edges }: Graph): string {
   const ids = new Map(nodes.map(({ id }, index) => [id, `n${index}`]));
   const lines = ["flowchart TD"];

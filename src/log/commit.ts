@@ -1,8 +1,7 @@
 /**
- * The body of a commit and the hash chain. The hash of a commit is SHA-256 (with the host's key: an HMAC)
- * over the previous hash and the body, so that nothing in a log can be changed, left out or moved without
- * detection. Payloads are in the body by their digest. The summary is not covered by the hash, so it is
- * checked against the body.
+ * The body of a commit and the hash chain. The hash of a commit is SHA-256 (with the host's key: an HMAC) over the previous
+ * hash and the body, so that a change, a gap or a move in a log is detected. Payloads are in the body by their digest. The
+ * summary is not covered by the hash, so it is checked against the body.
  */
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
@@ -14,13 +13,11 @@ import { type Keys, keysSchema, type Machine, upcast } from "./machine.js";
 
 /** The state of a session after a commit. */
 export interface Current<Head> {
-  /** The session's id. */
   readonly sessionId: SessionId;
   /** The version of its last commit; 1 for the first one. */
   readonly version: number;
   /** The time of that commit: ISO 8601, UTC. */
   readonly at: string;
-  /** The hash of that commit. */
   readonly hash: string;
   /** The state after that commit. */
   readonly head: Head;
@@ -39,13 +36,13 @@ export interface Executed<Event, Head> extends Recorded<Event, Head> {
   readonly replayed: boolean;
 }
 
-/** The newest commit of a session as it is cached; without its events, which may contain evidence. */
+/** The newest commit of a session as it is cached: without its events, which may contain evidence. */
 export interface Newest<Head> extends Current<Head> {
   readonly keys: Keys;
   readonly body: string;
 }
 
-/** A commit that was read or made: the part that is cached, and its events. */
+/** A commit that was read or made. */
 export interface Made<Event, Head> {
   readonly newest: Newest<Head>;
   readonly events: readonly Event[];
@@ -57,7 +54,6 @@ const bodySchema = z.object({
   at: z.string(),
   /** The version of the format of events and head: under the hash, since it says how they are read. */
   schema: z.int().check(z.positive()),
-  /** Missing if there are none, as in most sessions. */
   keys: z._default(keysSchema, []),
   events: z.readonly(z.array(z.unknown())),
   head: z.unknown(),
@@ -69,14 +65,13 @@ export type CommitBody = z.infer<typeof bodySchema>;
 /** A body as it is written: without keys if there are none. */
 export type WrittenBody = z.input<typeof bodySchema>;
 
-/** Returns the hash of a commit with this body after the commit with `previousHash`. */
 export function commitHash(previousHash: string, body: string, hashKey?: Uint8Array): string {
   const text = `${previousHash}\n${body}`;
   return hashKey === undefined ? digest(text) : keyedDigest(hashKey, text);
 }
 
 /**
- * Reads the body of a stored commit and checks it against the hash and the commit's own fields.
+ * Checks the body of a stored commit against its hash and the commit's fields, and reads it.
  * @throws {PhasegateError} `FORMAT_TOO_NEW` when a newer version wrote it.
  * @throws {PhasegateError} `TAMPERED` when it is not what was written.
  */
@@ -95,7 +90,7 @@ export function readBody(commit: Commit, schema: number, hashKey?: Uint8Array): 
   return parsed.data;
 }
 
-/** Returns true if a commit is what was written, by a machine of whatever kind and format. */
+/** Returns true if a commit is as it was written, by a machine of any kind and format. */
 export function isIntact(commit: Commit, hashKey?: Uint8Array): boolean {
   try {
     readBody(commit, commit.schema, hashKey);
@@ -106,8 +101,8 @@ export function isIntact(commit: Commit, hashKey?: Uint8Array): boolean {
 }
 
 /**
- * Checks and reads a stored commit of a session, in whatever format it was written. The summary is computed
- * from the head, since the stored one is not covered by the hash.
+ * Checks and reads a stored commit of a session, in any known format. The summary is computed from the head, since the
+ * stored one is not covered by the hash.
  * @throws {PhasegateError} `FORMAT_TOO_NEW` when a newer version wrote it.
  * @throws {PhasegateError} `TAMPERED` when it is not what was written.
  */
@@ -140,13 +135,11 @@ export function readWhole<Event, Head>(
   return recordedOf(made);
 }
 
-/** Returns a commit in the form that callers get. */
 export function recordedOf<Event, Head>({ newest, events }: Made<Event, Head>): Recorded<Event, Head> {
   const { sessionId, version, at, hash, head, summary } = newest;
   return { sessionId, version, at, hash, head, summary, events };
 }
 
-/** Returns the summary of a session with this head. */
 export function summaryOf<Head>(
   machine: Pick<Machine<never, never, Head>, "kind" | "summarize">,
   { sessionId, head, at }: Pick<Current<Head>, "sessionId" | "head" | "at">,
@@ -190,7 +183,6 @@ export function checkPayload(
   if (digest(text) !== hash) throw tampered(place, "a payload of it is not the one that was handed in");
 }
 
-/** Returns the error for a log that is not what was written. */
 export function tampered(
   place: { readonly sessionId: SessionId; readonly version: number },
   reason: string,
@@ -204,15 +196,12 @@ export function tampered(
   });
 }
 
-/**
- * Freezes a value deeply. Heads are cached and handed out; a caller that changes one must not change the
- * next decision.
- */
+/** Freezes a value deeply: heads are cached and handed out, and a caller that changes one must not change the next decision. */
 export function freeze<T>(value: T): T {
-  // What is no object counts as frozen.
+  // True for values that are not objects, too.
   if (Object.isFrozen(value)) return value;
   Object.freeze(value);
-  // Most values inside are no objects: a call for each would take longer than the rest. So does `for … in` on an array.
+  // Most values inside are not objects: a call for each would take longer than the rest. So does `for … in` on an array.
   if (Array.isArray(value)) {
     for (const item of value) if (typeof item === "object") freeze(item);
   } else {
@@ -223,9 +212,7 @@ export function freeze<T>(value: T): T {
 
 /** The position of a commit in the chain, kept outside the storage. It reveals a log whose end was cut off. */
 export interface Receipt {
-  /** The version of the commit. */
   readonly version: number;
-  /** The hash of the commit. */
   readonly hash: string;
 }
 
@@ -235,9 +222,8 @@ export type AuditReport =
   | { readonly intact: false; readonly versions: number; readonly reason: string };
 
 /**
- * Reads a whole log and checks its chain, that it contains the receipt's commit, and that it reaches the
- * version that the store hints at. If somebody removed the newest commits together with the hint, only a
- * receipt reveals that.
+ * Reads a whole log and checks its chain, that it contains the receipt's commit, and that it reaches the version that the
+ * store hints at. Only a receipt reveals that somebody removed the newest commits together with the hint.
  */
 export async function audit(
   log: AsyncIterable<Recorded<unknown, unknown>>,
@@ -262,7 +248,7 @@ export async function audit(
   return { intact: true, versions: last.version, receipt: last };
 }
 
-/** Describes a log that ends before the version that the store hints at; undefined if it does not. */
+/** Describes a log that ends before the version that the store hints at. */
 export function shortened(newest: number, hinted: number): string | undefined {
   return hinted > newest ? `the store names commit ${hinted} as one of the session's, and it is missing` : undefined;
 }
@@ -306,15 +292,14 @@ interface Folded<T> {
   readonly value: T;
 }
 
-/** Limits the values that are cached, in characters. What a commit adds to one, a name or a place, is estimated. */
+/** Limits the values that are cached, in characters. The part that a commit adds, a name or a place, is estimated. */
 const FOLDS_WEIGHT = 32 * 1024 * 1024;
 const COMMIT_WEIGHT = 64;
-/** The most that commits count for: the value of a long log, which takes longest to compute, is cached, too. */
+/** The highest weight of the commits: the value of a long log, which takes longest to compute, is cached, too. */
 const COMMITS_WEIGHT_MAX = FOLDS_WEIGHT / 8;
 
 const BEFORE_ALL: Receipt = { version: 0, hash: "" };
 
-/** Reads the commits of sessions: a kernel. */
 interface LogReader<Event, Head> {
   log(id: SessionId, after?: Receipt): AsyncIterable<Recorded<Event, Head>>;
 }
@@ -327,8 +312,8 @@ export class LogFold<Event, Head, T> {
   readonly #kept: RecentMap<SessionId, Folded<T>>;
 
   /**
-   * `add` gives a new value, and leaves the one that it was given as it is. `keptIn` gives what a value keeps of its session
-   * beside names and places, for the weight of the value.
+   * `add` returns a new value and does not change the old one. `keptIn` returns the parts of a session, beside names and
+   * places, that a value keeps: they add to its weight.
    */
   constructor(
     kernel: LogReader<Event, Head>,
@@ -378,7 +363,7 @@ export class LogFold<Event, Head, T> {
       value = await this.#add(value, commit);
       upTo = { version: commit.version, hash: commit.hash };
     }
-    // A value without the last commits would lack what they say.
+    // Otherwise the value lacks the last commits.
     if (upTo.hash !== place.hash) throw tampered(place, "its log does not lead to it");
     return { upTo, value };
   }

@@ -29,7 +29,6 @@ import {
 import { addKey, findKey, type KeyedRequest, type Machine } from "./machine.js";
 import { SessionLog } from "./session-log.js";
 
-/** The parts of a kernel. */
 export interface KernelOptions<Command, Event, Head> {
   readonly storage: StorageAdapter;
   readonly machine: Machine<Command, Event, Head>;
@@ -43,14 +42,14 @@ export interface KernelOptions<Command, Event, Head> {
   /** Called each time a repeated call is answered with the commit that the first one led to. */
   readonly onReplay?: (id: SessionId, version: number) => void;
   /**
-   * Decides on the head that this kernel saw last, without reading it again; the append detects if it is
-   * outdated. A command that is refused on such a head is decided again on a fresh read. Not for commands whose meaning
-   * depends on the state when they came.
+   * Decides on the head that this kernel saw last, without reading it again; the append detects an outdated one. A command
+   * that is refused on such a head is decided again on a fresh read. Not for commands whose meaning depends on the state
+   * when they came.
    */
   readonly trustsHeads?: boolean;
 }
 
-/** A command with the large texts that its events refer to by digest. */
+/** A command, with the large texts that its events refer to by digest. */
 export interface Prepared<Command> {
   readonly command: Command;
   readonly payloads?: readonly Payload[];
@@ -61,13 +60,12 @@ export interface Unwritten<Answer> {
   readonly answer: Answer;
 }
 
-/** The outcome of preparing: a command to write, or an answer for which nothing is written. */
 export type PreparedOr<Command, Answer> = Prepared<Command> | Unwritten<Answer>;
 
 /**
- * Makes a command for the current state, or an answer for which nothing is written; the state is undefined if
- * there is no session yet. The state may be outdated (see `trustsHeads`). A caller that is about to do something
- * with side effects first awaits `confirm`, which throws if the state is outdated; that error must be passed on.
+ * Makes a command for the current state, or an answer for which nothing is written; the state is undefined if there is no
+ * session yet. The state may be outdated (see `trustsHeads`): before side effects, `confirm` must be awaited. It throws if
+ * the state is outdated, and that error must be passed on.
  */
 export type Prepare<Command, Head, Answer = never> = (
   current: Current<Head> | undefined,
@@ -75,26 +73,24 @@ export type Prepare<Command, Head, Answer = never> = (
 ) => Promise<PreparedOr<Command, Answer>> | PreparedOr<Command, Answer>;
 
 /**
- * Returns true if a caller may use a session with this summary, which is that of its head. False if it does not exist for
- * that caller; throws if they may see it, but not do what they ask for.
+ * Returns true if a caller may use a session with this summary, which is that of its head; false if it does not exist for
+ * that caller. Throws if they may see it, but not do this.
  */
 export type Admits = (summary: SessionSummary) => boolean;
 
-/** How a command is executed. */
 export interface ExecuteOptions {
   /** Overrides the kernel's option for one command that follows another one of the same caller. */
   readonly trustsHead?: boolean;
-  /** True if the id was just made: a session that has it all the same is found by the append. */
+  /** True if the id was just made: if a session has it nevertheless, the append finds that out. */
   readonly isNew?: boolean;
 }
 
-/** A decision that is to be written. */
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
 
-/** Limits the heads that are cached, so that a commit need not be parsed and hashed again: characters of their commits. */
+/** Limits the heads that are cached, so that a commit need not be parsed and hashed again: in characters of commits. */
 const HEADS_WEIGHT = 16 * 1024 * 1024;
 
-/** Limits how often a command is decided again before the caller gets `CONFLICT`. */
+/** The number of times that a command is decided again before the caller gets `CONFLICT`. */
 const TRIES_MAX = 400;
 
 /**
@@ -110,7 +106,6 @@ export class Kernel<Command, Event, Head> {
   readonly #clock: FullClock;
   readonly #heads: RecentMap<SessionId, Newest<Head>>;
   readonly #admits: Admits | undefined;
-  /** The last time that was asked for. */
   #last = { now: Number.NaN, at: "" };
 
   constructor(options: KernelOptions<Command, Event, Head>);
@@ -138,18 +133,13 @@ export class Kernel<Command, Event, Head> {
 
   /** Returns a session's current state; undefined if it does not exist or was deleted. */
   async find(id: SessionId): Promise<Current<Head> | undefined> {
-    const newest = await this.#newest(id);
-    return newest === undefined || newest.summary.status === "deleted" ? undefined : newest;
-  }
-
-  /** Returns a session's current state, also if it was deleted and its removal is not finished. */
-  newest(id: SessionId): Promise<Current<Head> | undefined> {
-    return this.#newest(id);
+    const newest = await this.newest(id);
+    return newest?.summary.status === "deleted" ? undefined : newest;
   }
 
   /** Returns true if a session was deleted and its removal is not finished. */
   async isTombstone(id: SessionId): Promise<boolean> {
-    return (await this.#newest(id))?.summary.status === "deleted";
+    return (await this.newest(id))?.summary.status === "deleted";
   }
 
   /**
@@ -177,10 +167,10 @@ export class Kernel<Command, Event, Head> {
     const seen = trustsHead ? this.#admitted(this.#heads.get(id)) : undefined;
     let before: Newest<Head> | undefined;
     let unmoved = 0;
-    // Try 0 uses the cached head, and none for a new id: if that is outdated, nobody is waited for.
+    // Try 0 uses the cached head, or no head for a new id. If that is outdated, the next try does not wait.
     for (let tries = seen === undefined && !isNew ? 1 : 0; ; tries += 1) {
-      const newest = tries === 0 ? seen : await this.#newest(id);
-      const isCurrent = async () => tries > 0 || (await this.#newest(id)) === seen;
+      const newest = tries === 0 ? seen : await this.newest(id);
+      const isCurrent = async () => tries > 0 || (await this.newest(id)) === seen;
       const confirm = async () => {
         if (!(await isCurrent())) throw new Error(`session ${id} has moved on`);
       };
@@ -203,7 +193,7 @@ export class Kernel<Command, Event, Head> {
         continue;
       }
       const appending = this.#appended(decided.commit, newest?.body, tries);
-      // Freezing runs while the storage writes.
+      // While the storage writes.
       freeze(decided.newest.head);
       if (await appending) {
         this.#heads.set(id, decided.newest);
@@ -212,7 +202,7 @@ export class Kernel<Command, Event, Head> {
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
-      // Who came first may still be writing: then there is nothing new to decide on yet.
+      // The writer that came first may still be writing: then the state is the same as before.
       unmoved = newest?.version === before?.version ? unmoved + 1 : 0;
       before = newest;
       const waits = tries > PATIENT_TRIES ? unmoved : tries;
@@ -220,14 +210,13 @@ export class Kernel<Command, Event, Head> {
     }
   }
 
-  /** Returns one commit of a session. */
   at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
     return this.#log.at(id, version);
   }
 
   /**
-   * Answers a repeated call with the commit that the first call led to. This acknowledges the commit, so it
-   * must first be as durable as one whose append was acknowledged.
+   * Answers a repeated call with the commit that the first call led to. This acknowledges the commit, so it must first be as
+   * durable as one whose append was acknowledged.
    */
   async again(id: SessionId, version: number): Promise<Executed<Event, Head>> {
     await this.#options.storage.makeDurable?.(id);
@@ -250,8 +239,8 @@ export class Kernel<Command, Event, Head> {
   }
 
   /**
-   * Deletes a session. `tombstone` writes its last commit first: if the removal is interrupted, the same call finishes it. One
-   * with a damaged log can't get a tombstone. It is removed as it is if `isOperator` says so: whose it is can't be known.
+   * Deletes a session. `tombstone` writes its last commit first: if the removal is interrupted, the same call finishes it. A
+   * damaged log can't get a tombstone, and its owner is unknown: it is removed as it is if `isOperator` returns true.
    */
   async delete(id: SessionId, tombstone: () => Promise<unknown>, isOperator: () => boolean): Promise<void> {
     const refused = await tombstone().then(
@@ -298,10 +287,11 @@ export class Kernel<Command, Event, Head> {
     });
   }
 
-  async #newest(id: SessionId): Promise<Newest<Head> | undefined> {
+  /** Returns a session's current state, also if it was deleted and its removal is not finished. */
+  async newest(id: SessionId): Promise<Newest<Head> | undefined> {
     const commit = await this.#options.storage.read(id);
     if (commit === undefined) this.#heads.delete(id);
-    // Before it is read: a session that the caller can't see takes no longer than one that does not exist.
+    // Checked before it is read: a session that the caller can't see takes no longer than one that does not exist.
     if (commit === undefined || this.#admits?.(commit.summary) === false) return undefined;
     const known = this.#heads.get(id);
     const isKnown = known !== undefined && known.hash === commit.hash && known.body === commit.body;
@@ -371,7 +361,6 @@ export class Kernel<Command, Event, Head> {
   }
 }
 
-/** Waits for a random time that grows with each wait. */
 function backoff(clock: FullClock, waits: number): Promise<void> {
   return pause(clock, clock.random() * Math.min(2 ** waits, 50));
 }

@@ -1,7 +1,7 @@
 /**
- * The interface of a state machine that the log makes durable, the reading of older formats, and
- * idempotency keys. Logs stay readable by every later version: old formats are converted step by step when
- * they are read; what is stored never changes, since its hash covers it.
+ * The interface of a state machine that the log makes durable, the reading of older formats, and idempotency keys. Every
+ * later version can read a log: old formats are converted step by step when they are read. A stored commit never changes,
+ * since its hash covers it.
  */
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
@@ -21,19 +21,16 @@ type Upcast = (stored: StoredState) => StoredState;
 /** Conversions by the format that they read. A missing one means that the next format only added to it. */
 type Upcasts = Readonly<Record<number, Upcast>>;
 
-/** The time of a commit, and its version. */
 export interface DecisionContext {
   /** ISO 8601, UTC, with milliseconds. */
   readonly at: string;
   readonly version: number;
 }
 
-/** The outcome of a command: events and the new head, or the reason for a refusal. */
 export type Decision<Event, Head> =
   | { readonly ok: true; readonly events: readonly Event[]; readonly head: Head }
   | { readonly ok: false; readonly error: Error };
 
-/** The part of a summary that the machine provides. */
 interface HeadSummary {
   readonly workflowType: string;
   readonly target: string;
@@ -46,33 +43,24 @@ interface HeadSummary {
   readonly completedAt?: string;
 }
 
-/**
- * A kind of session: its commands, events and states. The kernel makes any of them durable and knows
- * nothing of phases.
- */
+/** A kind of session: its commands, events and states. */
 export interface Machine<Command, Event, Head> {
   /** The kind's name in every summary. */
   readonly kind: string;
   /** The version of the format of events and heads. */
   readonly schema: number;
-  /** Converts older formats; missing if there are none. */
   readonly upcasts?: Upcasts;
-  /**
-   * Decides a command. Pure: the same arguments give the same decision. A head is frozen once it is
-   * decided.
-   */
+  /** Pure: the same arguments give the same decision. A head is frozen once it is decided. */
   decide(head: Head | undefined, command: Command, context: DecisionContext): Decision<Event, Head>;
   /** Reads events and head of this format from a stored body; throws if they are invalid. */
   parse(events: unknown, head: unknown): { readonly events: readonly Event[]; readonly head: Head };
-  /** Returns events and head as they are stored, where that differs: what `parse` reads. */
+  /** Returns events and head in the form that `parse` reads, if that differs. */
   store?(events: readonly Event[], head: Head): StoredState;
-  /** Returns the machine's part of the summary. */
   summarize(head: Head): HeadSummary;
   /** Returns the digests of the payloads that an event refers to. */
   payloadsOf(event: Event): readonly string[];
 }
 
-/** Converts events and head from format `from` to format `to`. */
 export function upcast({ events, head }: StoredState, from: number, to: number, upcasts: Upcasts): StoredState {
   let stored: StoredState = { events, head };
   for (let format = from; format < to; format += 1) stored = upcasts[format]?.(stored) ?? stored;
@@ -134,5 +122,5 @@ export function addKey(keys: Keys, request: KeyedRequest, version: number): Keys
   return [...starting, ...all.slice(starting.length).slice(-KEYS_MAX)];
 }
 
-/** Limits how many keys a session remembers. */
+/** The number of keys that a session remembers, beside those that started it. */
 export const KEYS_MAX = 16;

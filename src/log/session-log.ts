@@ -1,4 +1,4 @@
-/** The commits of sessions as they are read from a store: one, all in order, or all with everything that they refer to. */
+/** Reads the commits of sessions from a store: one, all in order, or all with everything that they refer to. */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { isJsonObject } from "../workflow/json.js";
@@ -18,7 +18,6 @@ import {
 } from "./commit.js";
 import type { Machine } from "./machine.js";
 
-/** Where the commits of sessions are read from, and how. */
 interface LogSource<Event, Head> {
   readonly storage: StorageAdapter;
   readonly machine: Machine<never, Event, Head>;
@@ -38,7 +37,6 @@ export class SessionLog<Event, Head> {
     this.#source = source;
   }
 
-  /** Checks and reads a commit of a session. */
   read(sessionId: SessionId, commit: Commit): Made<Event, Head> {
     const { machine, hashKey } = this.#source;
     return readCommit(machine, sessionId, commit, hashKey);
@@ -50,14 +48,13 @@ export class SessionLog<Event, Head> {
       return this.read(id, commit);
     } catch (error) {
       const { machine, hashKey } = this.#source;
-      // The summary is not covered by the hash: another kind in it must hide nothing that was changed.
+      // The summary is not covered by the hash: another kind in it must not hide a change.
       const isWhole = commit.sessionId === id && isIntact(commit, hashKey);
       if (isWhole && commit.summary.kind !== machine.kind) return undefined;
       throw error;
     }
   }
 
-  /** Returns one commit of a session. */
   async at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
     for await (const commit of this.#source.storage.log(id, { after: version - 1, limit: 1 })) {
       if (commit.version === version) return recordedOf(this.read(id, commit));
@@ -88,7 +85,7 @@ export class SessionLog<Event, Head> {
   /** Checks a whole log; its summaries and payloads, a receipt, and the hint of the store. */
   async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
     if (receipt !== undefined && !isReceipt(receipt)) throw noReceipt();
-    // Who may write to the storage may put another kind's log in the place of one: only a receipt tells.
+    // Somebody who can write to the storage may have put another kind's log here: only a receipt reveals that.
     if (await this.#isOther(id)) return audit(NOTHING, receipt, 0);
     // Read before the log: a commit that is appended meanwhile must not look missing.
     const hinted = (await this.#source.storage.hint?.(id)) ?? 0;
@@ -123,7 +120,7 @@ function isReceipt(value: unknown): boolean {
   return isJsonObject(value) && Number.isSafeInteger(value.version) && typeof value.hash === "string";
 }
 
-/** Without it, something else than a receipt would look like a log that was cut off. */
+/** Without this refusal, an invalid receipt would look like a log that was cut off. */
 function noReceipt(): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", "the receipt is not valid", {
     remedy: "Give the receipt of an earlier audit, { version, hash }, or leave it out.",

@@ -4,7 +4,7 @@
  */
 import type { Attributes, Meter, ObservableGauge } from "@opentelemetry/api";
 
-/** Bounds of buckets, in seconds: for work of a machine, and for what waits for agents and people. */
+/** Bounds of buckets, in seconds: for work of a machine, and for waits for agents and people. */
 const WORK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const WAIT = [1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200, 86_400, 259_200, 604_800];
 const ATTEMPTS = [1, 2, 3, 4, 5, 8, 12];
@@ -15,11 +15,9 @@ interface Definition {
   readonly unit: string;
   readonly description: string;
   readonly buckets?: readonly number[];
-  /** The names of its attributes. */
   readonly attributes: readonly string[];
 }
 
-/** Where in a workflow something happened. */
 const PLACE = ["phasegate.workflow", "phasegate.phase"] as const;
 
 function counter(name: string, unit: string, description: string, attributes: readonly string[]): Definition {
@@ -35,7 +33,6 @@ function duration(
   return { type: "histogram", name, unit: "s", description, buckets, attributes };
 }
 
-/** All metrics. */
 export const METRICS = {
   calls: duration("mcp.server.operation.duration", WORK, "Duration of clients' calls of tools", [
     "mcp.method.name",
@@ -106,26 +103,23 @@ export const METRICS = {
   },
 } satisfies Readonly<Record<string, Definition>>;
 
-/** The metrics that are recorded as something happens. */
+/** All but the one that is counted when metrics are read. */
 type Recorded = Exclude<keyof typeof METRICS, "sessions">;
 
 /** The longest value of an attribute, in characters. */
 const TEXT_MAX = 200;
-/** How many values of a label are told apart. */
+/** The number of values of a label that are told apart; further ones become `OTHER`, as OpenTelemetry names it. */
 const VALUES_MAX = 200;
-/** What the others become, as OpenTelemetry names them. */
 const OTHER = "_OTHER";
 
-/** Returns a text as it may be an attribute. */
+/** Shortens a text for an attribute. */
 export function cut(text: string, length = TEXT_MAX): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-/** Records the metrics, with limited labels. */
 export class Instruments {
   readonly #recorders = new Map<string, (value: number, labels: Attributes) => void>();
   readonly #values = new Map<string, Set<string>>();
-  /** The number of active sessions, which is asked for when metrics are read. */
   readonly sessions: ObservableGauge;
 
   constructor(meter: Meter) {

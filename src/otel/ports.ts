@@ -7,7 +7,6 @@ import type { DecisionRequest } from "../routed/decision/request.js";
 import { cut, type Instruments } from "./metrics.js";
 import { type Ended, type Spans, safely, type Work } from "./spans.js";
 
-/** What measures. */
 export interface Measuring {
   readonly spans: Spans;
   readonly instruments: Instruments;
@@ -26,7 +25,7 @@ export function measuredStorage(storage: StorageAdapter, measuring: Measuring, o
   const methods = new Map<PropertyKey, unknown>();
   return withMembers(storage, (name) => {
     const value: unknown = Reflect.get(storage, name);
-    // Also of a storage that has nothing to close, the sessions are counted no longer.
+    // Sessions are counted no longer, also if the storage has nothing to close.
     const method = name === "close" && value === undefined ? async () => {} : value;
     if (typeof method !== "function") return value;
     const known = methods.get(name) ?? measuredMethod(name, (...given) => method.apply(storage, given));
@@ -53,7 +52,7 @@ export function measuredStorage(storage: StorageAdapter, measuring: Measuring, o
   }
 }
 
-/** Returns an object that has the members of another one, as `member` returns them. Also of a frozen one. */
+/** Returns an object whose members `member` returns; its prototype is the original, which may be frozen. */
 function withMembers<T extends object>(original: T, member: (name: PropertyKey) => unknown): T {
   const shell: T = Object.create(original);
   return new Proxy(shell, { get: (_, name) => member(name) });
@@ -164,15 +163,13 @@ export function measuredVerifier(verifier: Verifier, name: string, { spans, inst
   });
 }
 
-/** The session of a request to a verifier. */
 type Session = Pick<Parameters<Verifier["verify"]>[0]["session"], "id" | "workflowType" | "phase">;
 
-/** A host's verifier may return anything. */
+// A host's verifier may return anything.
 function outcomeOf(result: unknown): "passed" | "failed" {
   return typeof result === "object" && result !== null && "ok" in result && result.ok === true ? "passed" : "failed";
 }
 
-/** Returns a decider that is measured. */
 export function measuredDecider(decider: StepDecider, { spans, instruments }: Measuring): StepDecider {
   return {
     decide: (request, options) =>

@@ -14,8 +14,8 @@ export interface PrometheusMetrics {
 }
 
 /**
- * Creates metrics that Prometheus reads, and starts no server: `createHealth` of `phasegate/mcp` answers `/metrics` with the text. Needs
- * the optional peers `@opentelemetry/sdk-metrics` and `@opentelemetry/exporter-prometheus`.
+ * Creates metrics that Prometheus reads, and starts no server: `createHealth` of `phasegate/mcp` answers `/metrics` with
+ * the text. Needs the optional peers `@opentelemetry/sdk-metrics` and `@opentelemetry/exporter-prometheus`.
  * @throws {PhasegateError} `UNSUPPORTED` when they are not installed.
  */
 export async function createPrometheusMetrics(): Promise<PrometheusMetrics> {
@@ -33,7 +33,7 @@ export async function createPrometheusMetrics(): Promise<PrometheusMetrics> {
   };
 }
 
-/** The time for the number of active sessions, in milliseconds. */
+/** The time to count active sessions, in milliseconds. */
 const COLLECT_MS = 2000;
 
 /** Adds the unit to the names of durations, as Prometheus wants it and collectors do it; the exporter does not. */

@@ -1,6 +1,6 @@
 /**
- * Spans around work. Whatever goes wrong with a span, the work runs exactly once, and its outcome is the caller's. A span
- * has the session's id if its work was about one session alone, and then a link to the span of the session's first commit.
+ * Spans around work. The work runs exactly once and the caller gets its outcome, even if a span fails. A span has the
+ * session's id if its work was about one session alone, and then a link to the span of the session's first commit.
  */
 import {
   type Attributes,
@@ -21,28 +21,23 @@ import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { RecentMap } from "../workflow/cache.js";
 import { cut } from "./metrics.js";
 
-/** Work that gets a span. */
 export interface Work {
   /** The span's name: of few values. */
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: Attributes;
-  /** The session that it is about, if that is known. */
   readonly sessionId?: string | undefined;
   /** The span of the client that asked for it. */
   readonly remote?: SpanContext | undefined;
 }
 
-/** The end of work. */
 export interface End {
   /** The type of the error, if it failed. */
   readonly error?: string | undefined;
-  /** Attributes that are known at the end. */
   readonly attributes?: Attributes | undefined;
   readonly sessionId?: string | undefined;
 }
 
-/** Work that is under way. */
 interface Open {
   readonly span: Span;
   /** The sessions that it was about: two stand for many. */
@@ -52,10 +47,9 @@ interface Open {
 
 const OPEN = createContextKey("phasegate.work");
 
-/** How many sessions' first commits are remembered. */
+/** The number of sessions whose first commit is remembered. */
 const FIRSTS_KEPT = 10_000;
 
-/** Runs work in spans. */
 export class Spans {
   readonly #tracer: Tracer;
   readonly #firsts = new RecentMap<string, SpanContext>(FIRSTS_KEPT);
@@ -90,12 +84,11 @@ export class Spans {
     }
   }
 
-  /** Begins a span. */
   open({ name, kind, attributes, sessionId, remote }: Work): { readonly open: Open; readonly context: Context } {
     const active = context.active();
     const around = trace.getSpanContext(active);
     const from = remote === undefined ? active : trace.setSpanContext(active, remote);
-    // The span of the transport is no parent then, but must be found.
+    // The span of the transport is not the parent then, but must be found.
     const links = remote === undefined || around === undefined ? [] : [{ context: around }];
     const span = this.#tracer.startSpan(name, { kind, attributes, links }, from);
     const parent = openIn(active);
@@ -104,7 +97,6 @@ export class Spans {
     return { open, context: trace.setSpan(from, span).setValue(OPEN, open) };
   }
 
-  /** Ends a span. */
   close({ span, sessions }: Open, { error, attributes, sessionId }: End): void {
     if (sessionId !== undefined) sessions.add(sessionId);
     const [only, ...others] = sessions;
@@ -127,7 +119,7 @@ export class Spans {
   }
 }
 
-/** How work ended, and when: with a result, or with the type of an error. */
+/** The end of work: with a result, or with the type of an error. */
 export interface Ended<T> {
   readonly result?: { readonly value: T };
   readonly error?: string;
@@ -149,7 +141,7 @@ function touch(open: Open, sessionId: string): void {
   }
 }
 
-/** Returns the type of an error: the code with which a caller learns of it. */
+/** Returns the code with which a caller learns of an error. */
 function errorType(error: unknown): ErrorCode {
   return isPhasegateError(error) ? error.code : "INTERNAL";
 }
@@ -164,7 +156,6 @@ export function safely<T>(run: () => T): T | undefined {
   }
 }
 
-/** Tells OpenTelemetry's own log of a failure. */
 export function reportFailure(error: unknown): void {
   try {
     diag.error("phasegate: telemetry failed", error);
@@ -178,7 +169,7 @@ const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(
 /** The longest `tracestate`, as W3C recommends, in characters. */
 const TRACESTATE_MAX = 512;
 
-/** Reads the client's span out of what it sends with a request: MCP uses W3C's names, whatever the host propagates with. */
+/** Reads the client's span from the data of its request. MCP uses W3C's names, independently of the host's propagator. */
 export function remoteSpan(meta: Readonly<Record<string, unknown>> | undefined): SpanContext | undefined {
   const { traceparent, tracestate } = meta ?? {};
   if (typeof traceparent !== "string") return undefined;

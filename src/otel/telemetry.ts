@@ -55,7 +55,7 @@ export function createTelemetry({
 class OpenTelemetry implements Telemetry {
   readonly #measuring: Measuring;
   readonly #evidence: boolean;
-  /** The storages whose sessions are counted, each with what measures it. */
+  /** The storages whose sessions are counted, each with its measured form. */
   readonly #storages = new Map<StorageAdapter, StorageAdapter>();
 
   constructor(measuring: Measuring, evidence: boolean) {
@@ -221,17 +221,16 @@ function placeOf({ workflowType, phase }: Pick<MeasuredGate, "workflowType" | "p
   return { "phasegate.workflow": workflowType, "phasegate.phase": String(phase) };
 }
 
-/** Limits the values of labels for a span. */
 function spanAttributes(labels: Attributes): Attributes {
   return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, value && cut(String(value))]));
 }
 
-/** Returns the field of the gate: what comes after the first dot may be a key of the agent's own. */
+/** Returns the field of the gate: the part after the first dot may be a key of the agent's own. */
 function fieldOf(path: string): string {
   return path.split(".", 1)[0] ?? "";
 }
 
-/** What ends the visit to a phase. */
+/** The outcome of a phase by the event that ends the visit to it. */
 const LEAVING: Readonly<Record<string, string>> = {
   gate_passed: "passed",
   gate_overridden: "overridden",
@@ -240,12 +239,10 @@ const LEAVING: Readonly<Record<string, string>> = {
 };
 
 function hasLeft(type: string, phase: number | undefined, current: number | undefined): boolean {
-  if (!Object.hasOwn(LEAVING, type)) return false;
   // A rule may skip phases ahead in the same commit.
-  return type === "rolled_back" || phase === current;
+  return Object.hasOwn(LEAVING, type) && (type === "rolled_back" || phase === current);
 }
 
-/** Answers of people. */
 const ANSWERS: Readonly<Record<string, Attributes>> = {
   approved: { "phasegate.question": "approval", "phasegate.answer": "granted" },
   denied: { "phasegate.question": "approval", "phasegate.answer": "denied" },

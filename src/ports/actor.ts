@@ -1,4 +1,4 @@
-/** Who calls a server that several people and agents share, and what they may do with whose session. Pure. */
+/** The actors who share a server, the owners of sessions, and the rule for who may do what. Pure. */
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { checkOptions, having, optionally, texts } from "../workflow/host-options.js";
@@ -6,21 +6,19 @@ import { isJsonObject } from "../workflow/json.js";
 import { HIDDEN, shown } from "../workflow/names.js";
 import type { SessionSummary } from "./storage-adapter.js";
 
-/** Checks a stored owner. */
 export const ownerSchema = z.object({
   /** Identifies the owner: 1 to 200 characters, none of them hidden. */
   name: z.string(),
-  /** The team that they belong to, of the same form. None if missing. */
+  /** The team that they belong to, of the same form. */
   team: z.optional(z.string()),
 });
-/** Who a session belongs to. */
+/** The actor, and their team, that a session belongs to. */
 export type Owner = Readonly<z.infer<typeof ownerSchema>>;
 
-/** The check of an option that is an owner. */
 export const ownerCheck = having("an owner, such as { name }");
 
 /**
- * What an actor may do. `agent`: work on their own sessions. `viewer`: see all sessions. `approver`: see all sessions, and
+ * The rights of an actor. `agent`: work on their own sessions. `viewer`: see all sessions. `approver`: see all sessions, and
  * answer those that wait for a person. `operator`: everything.
  */
 export type Role = "agent" | "viewer" | "approver" | "operator";
@@ -29,21 +27,20 @@ export const ROLES = ["agent", "viewer", "approver", "operator"] as const satisf
 
 /** Somebody who was authenticated: an agent, a person or a program. The owner of each session that they start. */
 export interface Actor extends Owner {
-  /** What they may do. Default: `agent` alone. */
+  /** Their rights. Default: `agent` alone. */
   readonly roles?: readonly Role[];
 }
 
-/** A text as the roles would have each role that is a part of it. */
+/** Must be a list: a text would have each role whose name is a part of it. */
 const roles = optionally(texts);
 
-/** Checks an actor from outside. */
 export function isActor(value: unknown): value is Actor {
   if (!isJsonObject(value)) return false;
   const { name, team } = value;
   return isOwnerName(name) && (team === undefined || isOwnerName(team)) && roles.accepts(value.roles);
 }
 
-/** Returns true for actors who may see and do the same. */
+/** Returns true if two actors may see and do the same. */
 export function isSameActor(one: Actor, other: Actor): boolean {
   return actorKey(one) === actorKey(other);
 }
@@ -54,7 +51,7 @@ export function actorKey({ name, team, roles = ["agent"] }: Actor): string {
 }
 
 /**
- * What a call does: `see` reads, `work` moves a session on as an agent does, `decide` answers for a person who was asked,
+ * The kind of a call: `see` reads, `work` moves a session on as an agent does, `decide` answers for a person who was asked,
  * `operate` is the host's: skip, override, migrate, assign, clean up.
  */
 export type Access = "see" | "work" | "decide" | "operate";
@@ -67,9 +64,9 @@ export interface CalledSession extends Pick<SessionSummary, "kind" | "workflowTy
 
 /** A call that is to be allowed or not. */
 export interface AccessRequest {
-  /** Who calls. */
+  /** The caller. */
   readonly actor: Actor;
-  /** What the call does. */
+  /** The kind of the call. */
   readonly action: Access;
   /** The name of the engine's method, such as `completePhase`. */
   readonly operation: string;
@@ -94,7 +91,7 @@ export const byOwner: Authorize = ({ actor: { name, roles = ["agent"] }, action,
   return roles.includes("agent") && (action === "see" || action === "work") && session?.owner === name;
 };
 
-/** Who uses an engine, and what they may do. */
+/** The user of an engine, with the rule that says what they may do. */
 export interface Caller {
   readonly actor: Actor;
   readonly authorize: Authorize;
@@ -132,12 +129,11 @@ export function yesOrNo(name: string, answer: unknown, onRejected: (error: unkno
   throw new TypeError(`${name} must return true or false, and no promise`);
 }
 
-/** Returns true if the caller may see a session. */
 export function maySee({ actor, authorize }: Caller, operation: string, session: CalledSession): boolean {
   return authorize({ actor, action: "see", operation, session });
 }
 
-/** Returns the part of a summary that says who a session belongs to. */
+/** Returns the fields of a summary that name the owner. */
 export function ownedBy({ name, team }: Owner): { readonly owner: string; readonly team?: string } {
   return { owner: name, team };
 }
@@ -166,11 +162,10 @@ export function checkOwner({ name, team }: Owner): Owner {
   return { name, team };
 }
 
-/** Why an actor may not have more. */
+/** The reason why an actor may not have more. */
 export interface QuotaUsedUp {
-  /** Always false. */
   readonly ok: false;
-  /** How many they may have. */
+  /** The number that they may have. */
   readonly limit: number;
   /** When to come back, in seconds; missing if waiting does not help. */
   readonly retryAfterSeconds?: number;
@@ -178,7 +173,6 @@ export interface QuotaUsedUp {
 
 /** A place that was taken. */
 export interface TakenPlace {
-  /** Always true. */
   readonly ok: true;
   /** Gives it back. */
   release(): void;
@@ -186,7 +180,7 @@ export interface TakenPlace {
 
 /** Tells how much of an engine each actor may use. `createQuotas` of `phasegate/login` counts it. */
 export interface ActorQuotas {
-  /** Tells whether an actor who has so many sessions, active or paused, may start one more. Default: yes. */
+  /** Tells whether an actor with this number of sessions, active or paused, may start one more. Default: yes. */
   session?(actor: string, sessions: number): { readonly ok: true } | QuotaUsedUp;
   /** Takes a place for one verifier of an actor, until it is released. Default: as many as the engine's limit allows. */
   verifier?(actor: string): TakenPlace | QuotaUsedUp;

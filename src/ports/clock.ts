@@ -1,11 +1,11 @@
 /**
- * The clock: time, timers and random numbers, with those of the runtime as its default; and the guard of session
- * targets. Hosts may replace both. Engines reach the runtime's time and chance only through this file, so that a
- * test can decide when everything happens. Adapters, which meet the real world anyway, use the runtime's own.
+ * The clock: time, timers and random numbers, by default those of the runtime; and the guard of session targets. Hosts may
+ * replace both. Engines use time and chance only through this file, so that a test can decide when everything happens.
+ * Adapters, which meet the real world anyway, use the runtime's own.
  */
 import { having } from "../workflow/host-options.js";
 
-/** Tells the time. What it omits besides `now` is the runtime's. */
+/** Tells the time. The runtime's own functions replace those that it omits. */
 export interface Clock {
   /** Returns the current time in milliseconds since 1970. */
   now(): number;
@@ -15,14 +15,12 @@ export interface Clock {
   after?(milliseconds: number, callback: () => void): () => void;
   /** Returns a random number, 0 or more and below 1. */
   random?(): number;
-  /** Returns an id that no one has got before: lower-case letters, digits and `-`. */
+  /** Returns an id that was never returned before: lower-case letters, digits and `-`. */
   newId?(): string;
 }
 
-/** The check of an option that is a clock. */
 export const clockCheck = having("a clock", "now");
 
-/** A clock that omits nothing. */
 export type FullClock = Required<Clock>;
 
 /** The runtime's own time, timers and random numbers. */

@@ -1,5 +1,5 @@
 /**
- * Where workflows, the texts of their phases, and plans come from. `content/` has implementations for files and memory.
+ * The sources of workflows, of the texts of their phases, and of plans. `content/` has implementations for files and memory.
  */
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
@@ -37,7 +37,6 @@ export type ContentPart =
       readonly template: "phase" | "task";
     };
 
-/** A template. */
 export type TemplatePart = Extract<ContentPart, { readonly template: string }>;
 
 /** A text that is shown to an agent. */

@@ -18,7 +18,7 @@ export interface SearchQuery {
 
 /** A piece of a text, with its position. */
 export interface Chunk {
-  /** Its text, in Markdown. */
+  /** Markdown. */
   readonly text: string;
   /** The path of its file, relative to the root of the workflows, separated by `/`. */
   readonly file: string;
@@ -46,13 +46,12 @@ export interface Chunk {
 export interface ChunkPart {
   /** Its number, from 1. */
   readonly number: number;
-  /** How many chunks the whole file has. */
+  /** The number of chunks of the whole file. */
   readonly of: number;
 }
 
-/** A chunk with its place: a text that is put together of such chunks is known to be complete. */
+/** A chunk with its place, which shows if a text that is put together of such chunks is complete. */
 export interface PlacedChunk extends Chunk {
-  /** Its place among the chunks of its file. */
   readonly part: ChunkPart;
 }
 

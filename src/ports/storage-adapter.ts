@@ -112,12 +112,10 @@ export interface SessionQuery {
   readonly cursor?: string;
 }
 
-/** The check of an option that is a storage. */
 export const storageCheck = having("a storage, such as new MemoryStorage()", "read", "append", "log", "list");
 
 const isStatus = (value: unknown) => SESSION_STATUSES.some((status) => status === value);
 
-/** The checks of {@link SessionQuery}. */
 export const queryChecks: OptionChecks<SessionQuery> = {
   status: optionally(
     check(`a list of some of ${SESSION_STATUSES.join(", ")}`, (value) => Array.isArray(value) && value.every(isStatus)),
@@ -193,7 +191,6 @@ export interface AppendOptions {
   readonly follows?: string | undefined;
 }
 
-/** How a watch begins and ends. */
 export interface WatchOptions {
   /** Ends it. */
   readonly signal?: AbortSignal | undefined;

@@ -1,6 +1,6 @@
 /**
- * What engines and tools tell whoever watches them. Engines do without one unless the host gives one; `phasegate/otel` has
- * the implementation for OpenTelemetry. Nothing here throws: a fault of what watches must not reach a call.
+ * The port by which a host watches engines and tools; `phasegate/otel` has the implementation for OpenTelemetry. An
+ * implementation must not throw: its fault must not reach a call.
  */
 import { having } from "../workflow/host-options.js";
 import type { StepDecider } from "./step-decider.js";
@@ -12,13 +12,11 @@ export type EngineKind = "phased" | "routed" | "recorded";
 
 /** A call that a client makes over a protocol. */
 export interface MeasuredCall {
-  /** Tells it from other work. */
   readonly kind: "call";
   /** The protocol's method, such as `tools/call`. */
   readonly method: string;
-  /** The name of the tool. */
   readonly tool: string;
-  /** The tool's action, if it has several; missing if the call names none of them. */
+  /** The tool's action, if it has several; missing if the call names another one. */
   readonly action?: string | undefined;
   /** The session that the call names. */
   readonly sessionId?: string | undefined;
@@ -26,27 +24,23 @@ export interface MeasuredCall {
   readonly requestId?: string | undefined;
   /** Identifies the connection: MCP's own session. */
   readonly connectionId?: string | undefined;
-  /** What the client sends besides the parameters, such as `traceparent` in MCP's `_meta`. Not checked. */
+  /** The data that the client sends besides the parameters, such as `traceparent` in MCP's `_meta`. Not checked. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** An operation of an engine. */
 export interface MeasuredOperation {
-  /** Tells it from other work. */
   readonly kind: "operation";
   /** The name of the engine's method, such as `completePhase`. */
   readonly name: string;
-  /** The engine's kind. */
   readonly engine: EngineKind;
 }
 
 /** A gate that takes evidence. */
 export interface MeasuredGate {
-  /** Tells it from other work. */
   readonly kind: "gate";
   /** The session that submits the evidence. */
   readonly sessionId: string;
-  /** The type of its workflow. */
   readonly workflowType: string;
   /** The number of the phase, or the name of the step. */
   readonly phase: number | string;
@@ -59,19 +53,17 @@ export interface MeasuredGate {
 /** Work with a beginning and an end. */
 export type Measured = MeasuredCall | MeasuredOperation | MeasuredGate;
 
-/** How measured work ended, unless it rejected. */
+/** The outcome of measured work that did not reject. */
 export interface MeasuredOutcome {
-  /** The code of the error that was answered. */
+  /** The code of the error in the answer. */
   readonly error?: string | undefined;
   /** The session that the work was about. */
   readonly sessionId?: string | undefined;
-  /** Of a gate: what did not pass, by the gate's fields; `_OTHER` for a field that it does not have. None if it passed. */
+  /** Of a gate: its problems, by its fields; `_OTHER` stands for fields that it does not have. Empty if it passed. */
   readonly problems?: readonly { readonly field: string; readonly problem: string }[];
 }
 
-/** What is measured of an event. */
 export interface MeasuredEvent {
-  /** The type of the event. */
   readonly type: string;
   /** The phase that it is about. */
   readonly phase?: number | undefined;
@@ -81,13 +73,11 @@ export interface MeasuredEvent {
   readonly asked?: number | undefined;
 }
 
-/** What is measured of a session's state. */
 export interface MeasuredHead {
   /** The type of its workflow, of phased sessions. */
   readonly workflowType?: string | undefined;
   /** The name of its workflow, of other sessions. */
   readonly workflow?: string | undefined;
-  /** The current phase. */
   readonly phase?: number | undefined;
   /** When it was entered: ISO 8601, UTC. */
   readonly phaseStartedAt?: string | undefined;
@@ -95,7 +85,6 @@ export interface MeasuredHead {
 
 /** A commit that an engine of this process has made. */
 export interface MeasuredCommit extends Pick<Commit, "sessionId" | "version" | "at"> {
-  /** The events, in order. */
   readonly events: readonly MeasuredEvent[];
   /** The state after it. */
   readonly head: MeasuredHead;
@@ -103,7 +92,7 @@ export interface MeasuredCommit extends Pick<Commit, "sessionId" | "version" | "
 
 /** Watches engines and tools. */
 export interface Telemetry {
-  /** Runs work once, and returns what it returns. `outcomeOf` reads the outcome of what it returned. */
+  /** Runs work once, and returns its result. `outcomeOf` reads the outcome from the result. */
   measure<T>(what: Measured, work: () => Promise<T>, outcomeOf?: (result: T) => MeasuredOutcome): Promise<T>;
   /** Returns a storage that does the same, and whose calls are measured. */
   storage(storage: StorageAdapter): StorageAdapter;
@@ -122,5 +111,4 @@ export interface Telemetry {
   conflicted(engine: EngineKind): void;
 }
 
-/** The check of an option that is a telemetry. */
 export const telemetryCheck = having("what createTelemetry returns", "measure", "storage");

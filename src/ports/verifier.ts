@@ -3,9 +3,7 @@ import type { JsonObject, JsonValue } from "../workflow/json.js";
 
 /** The input of a verifier. */
 export interface VerifyRequest {
-  /**
-   * The gate's params for this check: paths, patterns, arguments. Placeholders such as `{target_file}` are filled in.
-   */
+  /** The gate's params for this check: paths, patterns, arguments. Placeholders such as `{target_file}` are filled in. */
   readonly params: JsonObject;
   /** The value of the evidence field that names the verifier; missing where the gate itself names it. */
   readonly value?: JsonValue;
@@ -27,14 +25,14 @@ export interface VerifyRequest {
   /** The result of {@link Verifier.snapshot} when the phase was entered, or at the end of the phase in `since`. */
   readonly snapshot?: JsonValue;
   /**
-   * When `snapshot` was taken, if that was later than the moment that it stands for: ISO 8601, UTC. What was changed in
-   * between is in it.
+   * When `snapshot` was taken, if that was later than the moment that it stands for: ISO 8601, UTC. It contains the changes
+   * in between.
    */
   readonly snapshotTakenAt?: string;
   /**
-   * The results of {@link Verifier.snapshot} from earlier entries into this phase, oldest first; missing if
-   * there were none. A phase that is entered again, for example after a rollback, starts with the files
-   * that the agent has left there. At most the first one and the newest 31.
+   * The results of {@link Verifier.snapshot} from earlier entries into this phase, oldest first; missing if there were none.
+   * A phase that is entered again, for example after a rollback, starts with the files that the agent has left there. At
+   * most the first one and the newest 31.
    */
   readonly earlierSnapshots?: readonly JsonValue[];
 }
@@ -43,9 +41,9 @@ export interface VerifyRequest {
 export interface VerifyResult {
   /** True if the evidence is true. */
   readonly ok: boolean;
-  /** What was found, in a sentence that tells an agent what to fix; without absolute paths. */
+  /** The finding, in a sentence that tells an agent what to fix; without absolute paths. */
   readonly message: string;
-  /** What was run or read: a path, a command with its arguments, a URL. */
+  /** The source of the finding: a path, a command with its arguments, a URL. */
   readonly ran?: string;
   /** The exit code of a command, or the status of a response. */
   readonly exit?: number;
@@ -57,7 +55,7 @@ export interface VerifyResult {
 
 /** Checks evidence against reality. A host registers verifiers by name; a gate names them. */
 export interface Verifier {
-  /** Names params that are code, such as patterns and rules. No placeholder is filled in, in them or below them. */
+  /** Names params that are code, such as patterns and rules. Placeholders in them stay as they are. */
   readonly verbatim?: readonly string[];
   /**
    * Checks params when a definition is loaded.
@@ -77,8 +75,8 @@ export interface Verifier {
    */
   readonly keepsSnapshot?: boolean;
   /**
-   * True if it may write files, as a command does. The other checks of a gate begin when those have ended, and see what they have
-   * left. Default: false.
+   * True if it may write files, as a command does. The checks of a gate that do not write begin after those that do, and see
+   * their files. Default: false.
    */
   readonly mayWrite?: boolean;
   /**

@@ -4,8 +4,7 @@
  * a report wakes the pending question.
  */
 import { hashEvidence } from "../approval/message.js";
-import { isPhasegateError, PhasegateError } from "../errors.js";
-import { checkEvidenceSafety } from "../gate/evidence.js";
+import { PhasegateError } from "../errors.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Keyed } from "../phased/state/commands.js";
 import { cancelled, type Followed } from "../phased/verify/verify.js";
@@ -16,11 +15,12 @@ import { parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/report.js";
 import { stepsMeant } from "../workflow/routed-definition.js";
 import { detailsOf } from "./approvals.js";
-import { mergeContext, readContext } from "./ask-decider.js";
+import { mergeContext, readContext, readPlain } from "./ask-decider.js";
 import type { Waiting } from "./asking.js";
 import { decideAfter, decidePending, judgeReport } from "./decide.js";
 import type { RoutedContext } from "./options.js";
 import {
+  eventIn,
   type PendingDecision,
   type PinnedStep,
   type ReportFacts,
@@ -33,7 +33,6 @@ import { notNow } from "./state/transition.js";
 import type { AdvanceRequest, FollowedReport, ResumeRequest, RoutedResult, UnapprovedStep } from "./types.js";
 import { isStillThere, prepareOn, resultOf } from "./views.js";
 
-/** Takes a report, and returns the next step. */
 export function advance(context: RoutedContext, id: string, request: AdvanceRequest): Promise<RoutedResult> {
   return take(context, id, handedIn(context, "advance", request), request);
 }
@@ -92,8 +91,8 @@ async function take(
   // A client that comes back before the first step asks for it, and reports on none.
   const isAsking = operation === "resume" && first?.step === undefined;
   if ("answer" in taken) return answerUnwritten(context, taken.answer, handed, { ...waiting, isAsking });
-  const continued = taken.events.find(({ type }) => type === "continued");
-  if (continued?.type !== "continued") return answerOf(context, taken, waiting);
+  const continued = eventIn(taken, "continued");
+  if (continued === undefined) return answerOf(context, taken, waiting);
   return answerOf(context, { ...(await context.kernel.at(id, continued.of)), replayed: true }, waiting);
 }
 
@@ -133,14 +132,8 @@ async function commandFor(
   if (step?.gate === undefined || isPassed) return { type: "report", ...facts };
   const { gate } = step;
   const details = detailsOf(handed.report);
-  const { verdict, verification } = await judgeReport(
-    context,
-    session,
-    structure,
-    { ...step, gate },
-    details,
-    followed,
-  );
+  const gated = { ...step, gate };
+  const { verdict, verification } = await judgeReport(context, session, structure, gated, details, followed);
   if (!verdict.passed) {
     // A client that comes back without details has made no attempt, unless verifiers were run.
     const counted = verification !== undefined || !isSilent(handed);
@@ -190,9 +183,9 @@ async function answerOf(
   taken: RoutedCommit & { readonly replayed: boolean },
   waiting: Waiting,
 ): Promise<RoutedResult> {
-  const { replayed, events } = taken;
-  const refused = events.find(({ type }) => type === "gate_refused");
-  if (refused?.type === "gate_refused") {
+  const { replayed } = taken;
+  const refused = eventIn(taken, "gate_refused");
+  if (refused !== undefined) {
     const { attempt, problems, verification = [] } = refused;
     const { maxAttempts } = context.options.limits;
     return { ...(await resultOf(context, taken, replayed)), gate: { attempt, maxAttempts, problems, verification } };
@@ -201,13 +194,10 @@ async function answerOf(
 }
 
 async function decidedResult(context: RoutedContext, commit: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
-  const decided = commit.events.find(({ type }) => type === "decided");
-  const reasoning = decided?.type === "decided" ? decided.reasoning : undefined;
   const result = await resultOf(context, commit, replayed);
-  return result.unapproved === undefined ? { ...result, reasoning } : result;
+  return result.unapproved === undefined ? { ...result, reasoning: eventIn(commit, "decided")?.reasoning } : result;
 }
 
-/** Answers if nothing was written. */
 async function answerUnwritten(
   context: RoutedContext,
   { session, isOvertaken }: NotTaken,
@@ -265,9 +255,14 @@ function handedIn(
   return { operation, assumedStep, report, contextUpdates, digest: print };
 }
 
+const DEPTH_MAX = 64;
+
 /** Reads a report: a copy in which each value was read once. Throws `INVALID_INPUT` with the field. */
 function checkReport(value: unknown, maxBytes: number): JsonObject {
-  const report = plain(value, maxBytes);
+  const report = readPlain(value, { maxBytes, maxDepth: DEPTH_MAX }, "report", {
+    remedy: `Give the report as plain JSON, an object of at most ${maxBytes} bytes with a status.`,
+    details: { field: "report", expected: "an object" },
+  });
   // The report is a copy already.
   if (report.details === null) delete report.details;
   if (report.message === null) delete report.message;
@@ -281,21 +276,6 @@ function checkReport(value: unknown, maxBytes: number): JsonObject {
     throw wrong("report.error", "a text or null", error);
   }
   return report;
-}
-
-const DEPTH_MAX = 64;
-
-function plain(value: unknown, maxBytes: number): JsonObject {
-  try {
-    return checkEvidenceSafety(value, { maxBytes, maxDepth: DEPTH_MAX }, "report").evidence;
-  } catch (cause) {
-    if (!isPhasegateError(cause, "EVIDENCE_UNSAFE") && !isPhasegateError(cause, "EVIDENCE_TOO_LARGE")) throw cause;
-    throw new PhasegateError("INVALID_INPUT", cause.message, {
-      remedy: `Give the report as plain JSON, an object of at most ${maxBytes} bytes with a status.`,
-      details: { field: "report", expected: "an object" },
-      cause,
-    });
-  }
 }
 
 function wrong(field: string, expected: string, got: unknown): PhasegateError<"INVALID_INPUT"> {

@@ -16,7 +16,14 @@ import { approvalRefused, hashEvidence } from "../approval/message.js";
 import type { PhasegateError } from "../errors.js";
 import type { AuditReport } from "../log/commit.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
-import { type RoutedEvent, type RoutedEventOf, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
+import {
+  eventIn,
+  type RoutedEvent,
+  type RoutedEventOf,
+  type RoutedHead,
+  type RoutedStructure,
+  stepOf,
+} from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import type { RoutedPass, RoutedQuestion, UnapprovedStep } from "./types.js";
 
@@ -41,7 +48,6 @@ interface RoutedLedger {
   readonly used?: readonly KeyUse[];
 }
 
-/** Reads the approvals of routed sessions. */
 export const ROUTED_APPROVALS: ApprovalReading<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass> = {
   beginning: {},
   add: withApprovals,
@@ -55,17 +61,14 @@ export const ROUTED_APPROVALS: ApprovalReading<RoutedEvent, RoutedHead, RoutedSt
   refusal: notAccepted,
 };
 
-/** The guard of routed sessions. */
 export type RoutedGuard = ApprovalGuard<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass>;
 
 /** Returns the question that a commit asks, for the step at that position. */
-export function questionIn(
-  { sessionId, hash, at, events, head }: RoutedCommit,
-  phase: number,
-): Omit<RoutedQuestion, "unsignedAllowed"> | undefined {
-  const asked = events.find(({ type }) => type === "approval_requested");
-  const reported = events.find(({ type }) => type === "reported");
-  if (asked?.type !== "approval_requested" || reported?.type !== "reported") return undefined;
+export function questionIn(commit: RoutedCommit, phase: number): Omit<RoutedQuestion, "unsignedAllowed"> | undefined {
+  const { sessionId, hash, at, head } = commit;
+  const asked = eventIn(commit, "approval_requested");
+  const reported = eventIn(commit, "reported");
+  if (asked === undefined || reported === undefined) return undefined;
   const { step, prompt, approvers, evidenceHash } = asked;
   const { report, verification = [] } = reported;
   return {
@@ -85,11 +88,11 @@ export function notAccepted(
   { step, by, distrust: reason }: UnapprovedStep,
   { steps }: RoutedStructure,
 ): PhasegateError<"APPROVAL_REFUSED"> {
-  const passed =
+  const approval =
     by === undefined
       ? "without an approval that this host accepts"
       : `on an approval by ${by} that this host does not accept`;
-  const message = `the gate of ${step} was passed ${passed} (${reason})`;
+  const message = `the gate of ${step} was passed ${approval} (${reason})`;
   const remedy = `Ask the person who runs this: the host must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if the work has gone on since, start a new instance.`;
   return approvalRefused(message, remedy, { phase: steps.findIndex(({ name }) => name === step) + 1, reason });
 }

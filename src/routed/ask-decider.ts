@@ -3,8 +3,8 @@
  * the context must stay bounded JSON. An unusable answer is asked for once more with the problem; after
  * that, and after the deadline, it is `DECIDER_FAILED`, so that an instance never hangs.
  */
-import { isPhasegateError, PhasegateError } from "../errors.js";
-import { checkEvidenceSafety } from "../gate/evidence.js";
+import { type ErrorDetails, isPhasegateError, PhasegateError } from "../errors.js";
+import { checkEvidenceSafety, type EvidenceLimits } from "../gate/evidence.js";
 import type { FullClock } from "../ports/clock.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
@@ -19,7 +19,6 @@ import {
   STATUS_WORDS,
 } from "./decision/request.js";
 
-/** An accepted answer. */
 interface CheckedAnswer {
   readonly next: string;
   readonly status: RoutedStatus;
@@ -36,7 +35,6 @@ export interface Decided extends CheckedAnswer {
   readonly milliseconds: number;
 }
 
-/** How a decider is asked. */
 interface AskOptions {
   readonly deadlineMs: number;
   readonly maxContextBytes: number;
@@ -76,15 +74,24 @@ const DEPTH_MAX = 32;
  * prototype, and for one that is too large.
  */
 export function readContext(given: unknown, maxBytes: number): JsonObject {
+  return readPlain(given, { maxBytes, maxDepth: DEPTH_MAX }, "context", {
+    remedy: `Give plain JSON with ordinary keys; a context may have ${maxBytes} bytes in all.`,
+    details: { field: "context_updates", expected: `an object, ${maxBytes} bytes of JSON at most` },
+  });
+}
+
+/** Returns a copy of a client's object, if it is one that evidence may be. Throws `INVALID_INPUT` for any other. */
+export function readPlain(
+  given: unknown,
+  limits: EvidenceLimits,
+  name: string,
+  about: { readonly remedy: string; readonly details: ErrorDetails["INVALID_INPUT"] },
+): JsonObject {
   try {
-    return checkEvidenceSafety(given, { maxBytes, maxDepth: DEPTH_MAX }, "context").evidence;
-  } catch (error) {
-    if (!isPhasegateError(error, "EVIDENCE_UNSAFE") && !isPhasegateError(error, "EVIDENCE_TOO_LARGE")) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message, {
-      remedy: `Give plain JSON with ordinary keys; a context may have ${maxBytes} bytes in all.`,
-      details: { field: "context_updates", expected: `an object, ${maxBytes} bytes of JSON at most` },
-      cause: error,
-    });
+    return checkEvidenceSafety(given, limits, name).evidence;
+  } catch (cause) {
+    if (!isPhasegateError(cause, "EVIDENCE_UNSAFE") && !isPhasegateError(cause, "EVIDENCE_TOO_LARGE")) throw cause;
+    throw new PhasegateError("INVALID_INPUT", cause.message, { ...about, cause });
   }
 }
 
@@ -106,7 +113,6 @@ function failed(
   });
 }
 
-/** Asks one question. */
 async function bounded(
   decider: StepDecider,
   request: DecisionRequest,
@@ -138,7 +144,6 @@ function isAnswer(value: unknown): value is DeciderAnswer {
   return typeof value === "object" && value !== null && "nextStep" in value && "contextUpdates" in value;
 }
 
-/** What an answer is checked against. */
 interface AnswerLimits {
   readonly allowed: readonly string[];
   /** All steps, and `FINISH`: a name that fits two isn't clear, even if only one of them is allowed. */

@@ -7,9 +7,7 @@ import { PhasegateError } from "../errors.js";
 import type { FullClock } from "../ports/clock.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 
-/** A call that waits for a decision. */
 export interface Waiting {
-  /** The operation that was called. */
   readonly operation: "start" | "advance" | "resume" | "retry";
   readonly signal: AbortSignal | undefined;
   readonly onAsk: (() => void) | undefined;
@@ -22,7 +20,6 @@ interface Question {
   waiting: number;
 }
 
-/** Asks a question. */
 type Ask = (wait: DeciderWait, close: () => void) => Promise<RoutedCommit>;
 
 /** Asks each question once at a time. */
@@ -31,7 +28,7 @@ export class Asking {
 
   /**
    * Returns the commit with the decision on the report at a version. `ask` asks for it, if no other call does. It calls
-   * `close` once it has failed: whoever comes then asks anew. Throws `CANCELLED` when the caller ends the call.
+   * `close` once it has failed: a call that comes then asks anew. Throws `CANCELLED` when the caller ends the call.
    */
   async answer(
     { sessionId }: Pick<RoutedSession, "sessionId">,
@@ -79,7 +76,7 @@ export class Asking {
   }
 }
 
-/** The error of a call that has ended while it waited. What it has reported stays pending, or what another call has. */
+/** Returns the error of a call that has ended while it waited. The report stays pending. */
 function leftPending(operation: string, sessionId: RoutedSession["sessionId"]): PhasegateError<"CANCELLED"> {
   return new PhasegateError("CANCELLED", "the caller has ended the call before the next step was decided", {
     remedy: "Make the call again, with the same idempotency key, or resume the instance: what is recorded is kept.",
@@ -87,7 +84,6 @@ function leftPending(operation: string, sessionId: RoutedSession["sessionId"]): 
   });
 }
 
-/** A deadline, with the error for a decider that misses it. */
 export interface Deadline {
   readonly clock: FullClock;
   readonly milliseconds: number;
@@ -110,7 +106,6 @@ export class DeciderWait {
     return this.#left !== undefined;
   }
 
-  /** What the decider is stopped by. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -121,7 +116,6 @@ export class DeciderWait {
     this.#end(why);
   }
 
-  /** Throws if nobody waits any more. */
   throwIfLeft(): void {
     if (this.#left !== undefined) throw this.#left;
   }

@@ -42,7 +42,6 @@ const STARTS: OptionChecks<StartRoutedRequest> = {
   onAsk: optionally(callable),
 };
 
-/** Starts an instance. */
 export async function startRouted(context: RoutedContext, request: StartRoutedRequest): Promise<RoutedResult> {
   checkOptions("start", request, STARTS);
   const { options, kernel } = context;
@@ -125,14 +124,13 @@ function keyedId({ caller }: RoutedContext, { id, key }: KeyedRequest): SessionI
 
 /** A repeated start is not a new session, so it is always allowed. */
 async function checkLimit(context: RoutedContext, id: SessionId, keyed: KeyedRequest | undefined) {
-  const check = async () => {
+  try {
     await requirePlace(context);
     await requireOwnPlace(context);
-  };
-  await check().catch(async (error: unknown) => {
-    const isRepeated = isPhasegateError(error, "SESSION_LIMIT") && keyed !== undefined;
-    if (!isRepeated || (await context.kernel.find(id)) === undefined) throw error;
-  });
+  } catch (error) {
+    const mayBeRepeated = isPhasegateError(error, "SESSION_LIMIT") && keyed !== undefined;
+    if (!mayBeRepeated || (await context.kernel.find(id)) === undefined) throw error;
+  }
 }
 
 /** Lets an instance run again, on behalf of the host. */
@@ -185,7 +183,7 @@ export async function retry(
     if (signal?.aborted) throw cancelled("retry");
     return withBeginning(context, session, { type: "retry", maxAttemptsTotal });
   };
-  // A limit of the host's is no part of what the caller asks for: it may have changed when the call is repeated.
+  // A limit of the host is not part of the caller's request: it may have changed when the call is repeated.
   const moved = await execute(context, id, decide, { type: "retry" }, idempotencyKey);
   const answered = await decideAfter(context, moved, { operation: "retry", signal, onAsk });
   return resultOf(context, answered, moved.replayed);

@@ -1,8 +1,8 @@
 /**
- * Has the pending report of a session decided. The decider is asked once at a time per report; concurrent
- * calls wait for its answer, and the last one that ends stops it. A failure of the decider or of the workflow's texts is recorded before it is
- * thrown. Before that, a report's details go to the gate of its step, by the same rules as the evidence of a phase: rules
- * first, verifiers only if nothing else is wrong.
+ * Has the pending report of a session decided. The decider is asked once at a time per report; concurrent calls wait for
+ * its answer, and the last one that ends stops it. A failure of the decider or of the workflow's texts is recorded before
+ * it is thrown. Before that, a report's details go to the gate of its step, by the same rules as the evidence of a phase:
+ * rules first, verifiers only if nothing else is wrong.
  */
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import { measuredOutcome } from "../gate/format.js";
@@ -21,6 +21,7 @@ import type { DecisionRequest, RoutedHistoryEntry, StepReport } from "./decision
 import { type RoutedContext, recentEntries } from "./options.js";
 import {
   allowedNext,
+  eventIn,
   type PendingDecision,
   type PinnedStep,
   type RoutedHead,
@@ -42,11 +43,11 @@ export async function decidePending(
   waiting: Waiting,
 ): Promise<RoutedCommit> {
   const { asking, caller, hostKernel } = context;
-  // The answer counts, whosever the instance is by then, and is everybody's who waits for it.
+  // The answer counts for all callers that wait for it, even if the instance has a new owner by then.
   const host = context.kernel === hostKernel ? context : { ...context, kernel: hostKernel };
   const ask = (wait: DeciderWait, close: () => void) => decide(host, session, pending, wait, close);
   let decided = await asking.answer(session, pending.version, ask, waiting);
-  // Who asks about an outdated state gets what followed it, perhaps from before the retry that has joined the question.
+  // A call about an outdated state gets what followed it, perhaps from before the retry that has joined the question.
   while (decided.version < session.version) decided = await asking.answer(session, pending.version, ask, waiting);
   // Meanwhile it may have been handed over to somebody else.
   const { sessionId } = session;
@@ -229,9 +230,8 @@ async function reportOf(
   { version, operation }: PendingDecision,
 ): Promise<StepReport | undefined> {
   if (operation === "start") return undefined;
-  const { events } = await kernel.at(sessionId, version);
-  const reported = events.find(({ type }) => type === "reported");
-  return reported?.type === "reported" ? { ...reported.report, status: String(reported.report.status) } : undefined;
+  const report = eventIn(await kernel.at(sessionId, version), "reported")?.report;
+  return report && { ...report, status: String(report.status) };
 }
 
 async function recordFailure(
@@ -280,7 +280,7 @@ export async function judgeReport(
   );
 }
 
-/** What the verification of a step takes from its instance. */
+/** The part of an instance that the verification of a step needs. */
 interface VerifiedInstance {
   readonly sessionId: RoutedSession["sessionId"];
   readonly version: number;
@@ -297,11 +297,8 @@ export async function beginStep(
   const gate = stepOf(structure, name)?.gate;
   if (gate === undefined) return { payloads: [] };
   const phases = [{ number: numberOf(structure, name), gate }];
-  return (
-    (await beginPhase({ ...context, pinned: undefined }, verified(session), { phases, isStep: true }, 0)) ?? {
-      payloads: [],
-    }
-  );
+  const place = { phases, isStep: true };
+  return (await beginPhase({ ...context, pinned: undefined }, verified(session), place, 0)) ?? { payloads: [] };
 }
 
 function numberOf({ steps }: RoutedStructure, name: string): number {

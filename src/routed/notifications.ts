@@ -3,6 +3,7 @@ import type { Problem } from "../gate/verdict.js";
 import type { EngineNotifications, SessionNotification } from "../phased/notifications.js";
 import { ownedBy } from "../ports/actor.js";
 import { ENGINE_LEVELS, type Levels, linkTo, Notifier } from "../runtime/notifier.js";
+import type { RoutedEvent } from "./state/events.js";
 import type { RoutedCommit } from "./state/machine.js";
 
 /** The instance of a notification. */
@@ -70,71 +71,61 @@ export const ROUTED_LEVELS: Levels<keyof RoutedNotificationMap> = {
   ...ENGINE_LEVELS,
 };
 
-/** Notifies a routed engine's host. */
 export class RoutedNotifications extends Notifier<RoutedNotificationMap> {
   constructor() {
     super(ROUTED_LEVELS);
   }
 }
 
-/** Notifies the host of the events in a commit. */
 export function announceRouted(
   notifications: RoutedNotifications,
-  { sessionId, at, head, events, hash }: RoutedCommit,
+  commit: RoutedCommit,
   inspectorUrl: string | undefined,
 ): void {
+  const { sessionId, at, head, hash } = commit;
   const about = { sessionId, workflowType: head.workflow, ...(head.owner && ownedBy(head.owner)), at };
-  for (const event of events) {
+  const announce = (event: RoutedEvent): void => {
     switch (event.type) {
       case "started":
-        notifications.notify("started", { ...about, step: event.firstStep });
-        break;
+        return notifications.notify("started", { ...about, step: event.firstStep });
       case "continued":
-        break;
+        return;
       case "reported":
-        notifications.notify("reported", { ...about, step: event.step, status: String(event.report.status) });
-        break;
+        return notifications.notify("reported", { ...about, step: event.step, status: String(event.report.status) });
       case "gate_refused": {
         const { step, attempt, problems } = event;
-        notifications.notify("gateRefused", { ...about, step, attempt, problems });
-        break;
+        return notifications.notify("gateRefused", { ...about, step, attempt, problems });
       }
       case "approval_requested": {
         const { step, prompt, evidenceHash } = event;
         const link = linkTo(inspectorUrl, { sessionId, hash });
-        notifications.notify("approvalRequested", { ...about, step, prompt, evidenceHash, ...link });
-        break;
+        return notifications.notify("approvalRequested", { ...about, step, prompt, evidenceHash, ...link });
       }
       case "approved":
       case "denied": {
         const { step, by, authenticated } = event;
-        notifications.notify(event.type, { ...about, step, by, authenticated });
-        break;
+        return notifications.notify(event.type, { ...about, step, by, authenticated });
       }
       case "decided": {
         const { from, next, milliseconds } = event;
         notifications.notify("decided", { ...about, from, next, milliseconds });
         const sinceStart = Date.parse(at) - Date.parse(head.createdAt);
         if (head.status === "completed") notifications.notify("completed", { ...about, milliseconds: sinceStart });
-        if (head.status === "failed")
-          notifications.notify("failed", { ...about, code: head.code, reason: head.reason });
-        break;
+        if (head.status !== "failed") return;
+        return notifications.notify("failed", { ...about, code: head.code, reason: head.reason });
       }
       case "failed":
-        notifications.notify("failed", { ...about, code: event.code, reason: event.reason });
-        break;
+        return notifications.notify("failed", { ...about, code: event.code, reason: event.reason });
       case "suspended":
       case "cancelled":
       case "deleted":
-        notifications.notify(event.type, { ...about, reason: event.reason });
-        break;
+        return notifications.notify(event.type, { ...about, reason: event.reason });
       case "assigned":
-        notifications.notify("assigned", { ...about, by: event.by });
-        break;
+        return notifications.notify("assigned", { ...about, by: event.by });
       case "retried":
       case "released":
-        notifications.notify("retried", about);
-        break;
+        return notifications.notify("retried", about);
     }
-  }
+  };
+  for (const event of commit.events) announce(event);
 }

@@ -34,7 +34,7 @@ import {
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { Asking } from "./asking.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
-import { type RoutedHead, type RoutedStructure, routedStructureSchema } from "./state/events.js";
+import { eventIn, type RoutedHead, type RoutedStructure, routedStructureSchema } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
 import { type RoutedCommit, type RoutedKernel, routedMachine } from "./state/machine.js";
 
@@ -86,7 +86,6 @@ export interface RoutedEngineOptions
   readonly newId?: () => string;
 }
 
-/** Options with all defaults filled in. */
 type ResolvedRoutedOptions = Omit<ResolvedOptions, "limits"> &
   Required<Pick<RoutedEngineOptions, "workflows" | "decider" | "firstStep" | "historyShown" | "newId">> & {
     readonly limits: RoutedLimits;
@@ -150,7 +149,6 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   };
 }
 
-/** What the operations of a routed engine share. */
 export interface RoutedContext extends Pick<VerifyContext, "beginnings" | "onChecks"> {
   readonly options: ResolvedRoutedOptions;
   readonly kernel: RoutedKernel;
@@ -160,13 +158,11 @@ export interface RoutedContext extends Pick<VerifyContext, "beginnings" | "onChe
   /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvals: RoutedGuard;
   readonly notifications: RoutedNotifications;
-  /** The questions under way. */
   readonly asking: Asking;
-  /** For whom it is done; for the host itself if missing. The kernel finds no instance that they may not see. */
+  /** The caller; the host itself if missing. The kernel finds only instances that the caller may see. */
   readonly caller?: Caller;
 }
 
-/** Creates what the operations of an engine share. */
 export function createRoutedContext(options: ResolvedRoutedOptions, notifications: RoutedNotifications): RoutedContext {
   const { storage, clock, hashKey } = options;
   const kernel = new Kernel({
@@ -200,7 +196,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
 /** A report, its decision, and as many other events between two reports. */
 const COMMITS_PER_ENTRY = 4;
 
-/** Returns the last entries of an instance's history, oldest first: one more than a decider sees, as the last may be its question. */
+/** Returns the last entries of a history, in order: one more than a decider sees, as the last may be its question. */
 export async function recentEntries(
   { kernel, options: { historyShown } }: Pick<RoutedContext, "kernel" | "options">,
   { sessionId, version }: Pick<RoutedCommit, "sessionId" | "version">,
@@ -239,9 +235,8 @@ export class PinnedStructures {
   }
 
   async #read(sessionId: RoutedCommit["sessionId"]): Promise<RoutedStructure> {
-    const { events } = await this.#kernel.at(sessionId, 1);
-    const started = events.find(({ type }) => type === "started");
-    if (started?.type !== "started") throw tampered({ sessionId, version: 1 }, "it has no workflow in it");
+    const started = eventIn(await this.#kernel.at(sessionId, 1), "started");
+    if (started === undefined) throw tampered({ sessionId, version: 1 }, "it has no workflow in it");
     this.#known.set(sessionId, started.structure);
     return started.structure;
   }

@@ -11,7 +11,7 @@ import type { FieldGate } from "../workflow/structure.js";
 import type { RoutedStatus, StepReport } from "./decision/request.js";
 import type { RoutedOperation } from "./state/transition.js";
 
-/** How a caller follows a call that may wait for the decider, and ends it. */
+/** Lets a caller follow a call that may wait for the decider, and end it. */
 export interface FollowedDecision {
   /**
    * Ends the call with `CANCELLED`. Until something is written, its verifiers are stopped, and nothing is. After that it waits for
@@ -23,7 +23,7 @@ export interface FollowedDecision {
   readonly onAsk?: () => void;
 }
 
-/** How a caller follows a call with a report, and ends it. */
+/** Lets a caller follow a call with a report, and end it. */
 export interface FollowedReport extends FollowedDecision, Pick<Followed, "onCheck"> {}
 
 /** Starts an instance of a routed workflow. */
@@ -74,7 +74,6 @@ export interface GateRefusal {
  * An approval that an instance waits for: the input of `signApproval`. Steps count as phases by their position, from 1.
  */
 export interface RoutedQuestion extends ApprovalRequested {
-  /** The step's name. */
   readonly step: string;
   /** The details of the report, to be approved. */
   readonly evidence: JsonObject;
@@ -86,7 +85,6 @@ export interface RoutedQuestion extends ApprovalRequested {
 
 /** A step's gate that passed with an approval, and whether this host accepts it. */
 export interface RoutedPass extends ApprovalPass {
-  /** The step's name. */
   readonly step: string;
 }
 
@@ -115,7 +113,7 @@ export interface RoutedView {
   readonly updatedAt: string;
   /** The time at which it was completed: ISO 8601, UTC; missing if it is not. */
   readonly completedAt?: string;
-  /** Why it waits or has failed. */
+  /** The reason why it waits or has failed. */
   readonly reason?: string;
   /** An undecided report: the next call continues with it. */
   readonly pending?: { readonly operation: "start" | "advance" | "resume" };

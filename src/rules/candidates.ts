@@ -94,7 +94,6 @@ export function faultOfValue(
   return undefined;
 }
 
-/** The constants in rules. */
 interface Constants {
   readonly numbers: readonly number[];
   readonly texts: readonly string[];
@@ -121,9 +120,7 @@ function constantsOf(trees: readonly ASTNode[], values: readonly JsonValue[]): C
 
 /** Returns the scalars in values, at any depth. */
 function leaves(values: readonly JsonValue[]): JsonValue[] {
-  return values.flatMap((value) => {
-    return typeof value === "object" && value !== null ? leaves(Object.values(value)) : [value];
-  });
+  return values.flatMap((value) => (value instanceof Object ? leaves(Object.values(value)) : [value]));
 }
 
 /** Returns numbers between two bounds, then the bounds, then numbers beyond them. */
@@ -159,13 +156,8 @@ function textOfSize(size: number): string {
 
 function listsOf(constants: Constants): JsonValue[][] {
   const sizes = sizesOf(constants);
-  const items = [
-    ...constants.texts,
-    ...textsOf(constants).slice(0, 30),
-    ...numbersOf(constants).slice(0, 30),
-    true,
-    false,
-  ];
+  const made = [...textsOf(constants).slice(0, 30), ...numbersOf(constants).slice(0, 30)];
+  const items = [...constants.texts, ...made, true, false];
   const counted = sizes.map((size) => Array.from({ length: size }, (_, index) => `item ${index + 1}`));
   const alike = [...items, ...objectsOf(constants).slice(0, 20)].flatMap((item) =>
     sizes.slice(0, 8).map((size) => Array.from({ length: size }, () => item)),
@@ -177,13 +169,8 @@ function listsOf(constants: Constants): JsonValue[][] {
 function objectsOf(constants: Constants): JsonObject[] {
   const values = [true, "value", ...constants.texts, ...numbersOf(constants).slice(0, 10), ["first item"], false];
   const keyed = constants.keys.length === 0 ? [] : values.map((value) => objectOf(constants.keys, value));
-  const counted = sizesOf(constants).map((size) =>
-    objectOf(
-      Array.from({ length: size }, (_, index) => `key_${index + 1}`),
-      "value",
-    ),
-  );
-  return [...keyed, ...counted];
+  const keysOf = (size: number) => Array.from({ length: size }, (_, index) => `key_${index + 1}`);
+  return [...keyed, ...sizesOf(constants).map((size) => objectOf(keysOf(size), "value"))];
 }
 
 function objectOf(keys: readonly string[], value: JsonValue): JsonObject {

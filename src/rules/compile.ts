@@ -145,7 +145,6 @@ function isEvidence(node: ASTNode): boolean {
   return node.op === "id" && node.args === "evidence";
 }
 
-/** The page that describes the language. */
 const RULES_PAGE = 'See "The language of rules" in phasegate\'s docs/gates.md.';
 
 /** Returns why CEL does not accept a rule, and what to write instead. */
@@ -219,7 +218,7 @@ const WORDS: readonly (readonly [RegExp, Say])[] = [
   [/^string\.\w+\(.*index out of range/, () => "the text is too short for this part of it"],
 ];
 
-/** Returns what CEL says in plain words. What is not in the table stays as it is, in one line. */
+/** Returns a message of CEL in plain words. A message that is not in the table stays as it is, in one line. */
 function inWords(said: string): string {
   for (const [pattern, say] of WORDS) {
     const found = pattern.exec(said);

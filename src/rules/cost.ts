@@ -50,7 +50,6 @@ function named(names: string): ReadonlySet<string> {
   return new Set(names.split(" "));
 }
 
-/** The size of a value. */
 interface Extent {
   /** Characters of a text, elements of a list, keys of an object; 0 of anything else. */
   readonly size: number;
@@ -125,7 +124,6 @@ function eitherOf(a: Extent, b: Extent): Extent {
   return values.length > CANDIDATES_MAX ? bounds : { ...bounds, values };
 }
 
-/** Returns the extent of a text of this length. */
 function textExtent(characters: number): Extent {
   return { size: characters, weight: 1 + characters / CHARACTERS_A_STEP };
 }

@@ -17,7 +17,6 @@ export class ParamsValue extends Map<string, unknown> {}
 /** The session as rules see it. */
 export class SessionValue extends Map<string, unknown> {}
 
-/** The CEL type of each field type. */
 export const RULE_TYPES: Record<FieldType, string> = {
   boolean: "bool",
   integer: "int",
@@ -43,10 +42,7 @@ export function ruleValue(value: JsonValue, type: FieldType): unknown {
 }
 
 /** Returns parameters as rules see them, with the type of each. */
-export function ruleParams(params: JsonObject): {
-  readonly value: ParamsValue;
-  readonly types: Record<string, string>;
-} {
+export function ruleParams(params: JsonObject) {
   const entries = Object.entries(params);
   return {
     value: new ParamsValue(entries.map(([key, value]) => [key, ruleValue(value, typeOfValue(value) ?? "any")])),
@@ -90,20 +86,17 @@ export function registerFunctions(environment: Environment): void {
       environment.registerFunction(`mod(${left}, ${right}): double`, floorMod, SYNC);
     }
   }
-  for (const [type, is] of [
-    ["int", () => true],
-    ["double", (value: number) => Number.isInteger(value)],
-    ["string", () => false],
-    ["bool", () => false],
-    ["list", () => false],
-    ["map", () => false],
-    ["null", () => false],
-  ] as const) {
-    environment.registerFunction(`isInteger(${type}): bool`, is, SYNC);
+  environment.registerFunction("isInteger(int): bool", () => true, SYNC);
+  environment.registerFunction("isInteger(double): bool", (value: number) => Number.isInteger(value), SYNC);
+  for (const type of ["string", "bool", "list", "map", "null"]) {
+    environment.registerFunction(`isInteger(${type}): bool`, () => false, SYNC);
   }
   environment.registerFunction("visible(string): string", visibleText, SYNC);
-  environment.registerFunction("visible(list): list", visibleItems, SYNC);
-  environment.registerFunction("visible(map): map", visibleEntries, SYNC);
+  // `["", null]` counts as empty.
+  const items = (list: readonly JsonValue[]) => list.filter((item) => !saysNothing(item));
+  const entries = (map: JsonObject) => new Map(Object.entries(map).filter(([, value]) => !saysNothing(value)));
+  environment.registerFunction("visible(list): list", items, SYNC);
+  environment.registerFunction("visible(map): map", entries, SYNC);
 }
 
 function divide(a: Numeric, b: Numeric): number {
@@ -114,13 +107,4 @@ function divide(a: Numeric, b: Numeric): number {
 function floorMod(a: Numeric, b: Numeric): number {
   if (Number(b) === 0) throw new RangeError("division by zero");
   return ((Number(a) % Number(b)) + Number(b)) % Number(b);
-}
-
-/** Returns the items with content: `["", null]` counts as empty. */
-function visibleItems(list: readonly JsonValue[]): JsonValue[] {
-  return list.filter((item) => !saysNothing(item));
-}
-
-function visibleEntries(map: Readonly<Record<string, JsonValue>>): Map<string, JsonValue> {
-  return new Map(Object.entries(map).filter(([, value]) => !saysNothing(value)));
 }

@@ -35,7 +35,6 @@ import type { RuleLanguage } from "./rule-types.js";
 
 let loaded: Promise<RuleLanguage> | undefined;
 
-/** Loads the language once. */
 export function loadRuleLanguage(): Promise<RuleLanguage> {
   loaded ??= load().catch((error: unknown) => {
     // A failed load may succeed the next time.

@@ -106,7 +106,6 @@ function typeInWords({ type, enum: values, const: value, items }: JsonObject): s
   return types.length === 0 ? "any value" : types.join(" | ");
 }
 
-/** Returns the texts in a list. */
 export function textsIn(value: JsonValue | undefined): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
@@ -125,7 +124,6 @@ function isNaming(code: string, path: readonly PropertyKey[], schema: JsonObject
 
 type FromJsonSchema = typeof import("./json-schema.js").fromJSONSchema;
 
-/** Loads zod's reader of JSON Schema. */
 export async function loadReader(): Promise<FromJsonSchema> {
   return (await import("./json-schema.js")).fromJSONSchema;
 }
@@ -187,7 +185,7 @@ function valuesAt(value: JsonValue | undefined, [key, ...rest]: readonly string[
   return isJsonObject(value) && Object.hasOwn(value, key) ? valuesAt(value[key], rest) : [];
 }
 
-/** The part of a structure that decides what is skipped. */
+/** The part of a structure that decides which phases are skipped. */
 export type SkippingWorkflow = Pick<WorkflowStructure, "optionsSchema" | "dynamic"> & {
   readonly phases: readonly Pick<PhaseDefinition, "skipWhen">[];
 };
@@ -198,9 +196,8 @@ type ReadySkip = ((variables: Record<string, unknown>) => RuleOutcome) | RuleFau
 /** The rules that were used last, since each call of a session needs its own again. */
 const compiled = new RecentMap<string, ReadySkip>(256);
 
-/** Compiles a rule over the options of a workflow. */
 async function compileSkip(cel: string, workflow: SkippingWorkflow): Promise<ReadySkip> {
-  // Where the schema allows no others, these are the only options that there can be.
+  // If the schema allows no others, these are all options.
   const keys = workflow.optionsSchema?.additionalProperties === false ? declaredOptions(workflow) : undefined;
   const id = JSON.stringify([cel, keys]);
   const known = compiled.get(id);
@@ -216,10 +213,8 @@ async function compileSkip(cel: string, workflow: SkippingWorkflow): Promise<Rea
  * Returns the options that a workflow declares, with the one that names its plan; undefined without a schema, or if its
  * `additionalProperties` say that there are others.
  */
-export function declaredOptions({
-  optionsSchema,
-  dynamic,
-}: Omit<SkippingWorkflow, "phases">): readonly string[] | undefined {
+export function declaredOptions(workflow: Omit<SkippingWorkflow, "phases">): readonly string[] | undefined {
+  const { optionsSchema, dynamic } = workflow;
   const { properties, additionalProperties: others = false } = optionsSchema ?? {};
   if (optionsSchema === undefined || others !== false) return undefined;
   const names = isJsonObject(properties) ? Object.keys(properties) : [];
@@ -259,7 +254,7 @@ export async function skipsWith(workflow: SkippingWorkflow, options: JsonObject)
 /** Matches `No supporting_docs in options`, with the name of the option. */
 const NO_OPTION = /^no\s+[`'"]?([A-Za-z_]\w*)[`'"]?\s+in\s+(?:the\s+)?options\.?$/i;
 
-/** Returns the rule that a condition in words stands for; undefined if it can't be read. A blank option is no option. */
+/** Returns the rule that a condition in words stands for; undefined if it can't be read. A blank option counts as missing. */
 export function skipPhrase(words: string): string | undefined {
   const name = NO_OPTION.exec(words.trim())?.[1];
   return name === undefined ? undefined : `!has(options.${name}) || options.${name} in [null, "", [], false]`;

@@ -38,7 +38,7 @@ export class Patterns {
     this.#re2 = re2;
   }
 
-  /** Returns what is wrong with a pattern; undefined if nothing is. */
+  /** Returns the fault of a pattern; undefined if it has none. */
   fault(pattern: string): string | undefined {
     try {
       this.#compile(pattern);

@@ -29,15 +29,14 @@ export function readRuleText(text: string, about: RuleAbout, fields: readonly Ru
   } catch (error) {
     if (!(error instanceof PythonFault)) throw error;
     const { message: what, at, isTooMuch } = error;
-    const [because, hint] = isTooMuch
-      ? [
-          `: it has ${what}`,
-          "Make it shorter, or split it into two rules; or write it in CEL, where cel.bind names a value.",
-        ]
-      : [` because of ${shown(what)}`, `Write the rule in CEL, as in ${exampleFor(what, about)}; ${RULES_PAGE}`];
-    return { ok: false, message: `the lambda can't be translated to a rule${because}, at character ${at + 1}`, hint };
+    const because = isTooMuch ? `: it has ${what}` : ` because of ${shown(what)}`;
+    const message = `the lambda can't be translated to a rule${because}, at character ${at + 1}`;
+    if (isTooMuch) return { ok: false, message, hint: SHORTER };
+    return { ok: false, message, hint: `Write the rule in CEL, as in ${exampleFor(what, about)}; ${RULES_PAGE}` };
   }
 }
+
+const SHORTER = "Make it shorter, or split it into two rules; or write it in CEL, where cel.bind names a value.";
 
 /** Examples for Python features that CEL lacks, by the words of the error. */
 const EQUIVALENTS: readonly (readonly [RegExp, string])[] = [
@@ -54,7 +53,6 @@ function exampleFor(what: string, about: RuleAbout): string | undefined {
   return EQUIVALENTS.find(([pattern]) => pattern.test(what))?.[1];
 }
 
-/** The names of a Python expression. */
 interface PythonScope {
   /** The CEL expression for each name. */
   readonly names: ReadonlyMap<string, string>;

@@ -76,7 +76,6 @@ const CONSTANTS = new Map([
   ["False", false],
 ]);
 
-/** A token of a Python expression. */
 interface PythonToken {
   readonly kind: "name" | "number" | "string" | "sign" | "end";
   /** The text of the token; of a string, its content. */
@@ -188,7 +187,6 @@ class PythonReader {
     return node;
   }
 
-  /** The next token. */
   get #token(): PythonToken {
     return this.#tokens[this.#position] ?? { kind: "end", text: "the end of the text", at: 0 };
   }
@@ -198,7 +196,6 @@ class PythonReader {
     return new PythonFault(this.#token.at, this.#token.text);
   }
 
-  /** Moves past the next token. */
   #next(): PythonToken {
     const token = this.#token;
     this.#position += 1;

@@ -9,7 +9,6 @@ export type EarlierPhases = ReadonlyMap<string, readonly string[] | undefined>;
 /** The part of a field that rules need. */
 export type RuleField = Pick<FieldDefinition, "name" | "type">;
 
-/** The subject of a rule. */
 export interface RuleSubject {
   /** The type of `value`; missing for rules of the whole gate. */
   readonly value?: FieldType;
@@ -17,7 +16,6 @@ export interface RuleSubject {
   readonly params?: JsonObject | "any";
 }
 
-/** A rule that can run. */
 export interface CompiledRule {
   readonly ok: true;
   readonly tree: ASTNode;
@@ -32,13 +30,12 @@ export interface CompiledRule {
 /** The reason that a text can't run as a rule, and what to write instead. */
 export interface RuleFault {
   readonly ok: false;
-  /** Why the rule can't be run, without the rule. */
+  /** The reason why the rule can't be run, without the rule. */
   readonly why: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/** Compiles the rules of one gate. */
 export interface RuleCompiler {
   compile(cel: string, subject: RuleSubject): CompiledRule | RuleFault;
 }
@@ -49,7 +46,6 @@ export type RuleVariables = Readonly<Record<string, FieldType>>;
 /** The only keys that the objects among the variables can have. */
 export type VariableKeys = Readonly<Record<string, readonly string[]>>;
 
-/** The loaded language. */
 export interface RuleLanguage {
   /** Returns the compiler for a gate with these fields. Rules can read any artifact if `earlier` is missing. */
   forFields(fields: readonly RuleField[], earlier?: EarlierPhases): RuleCompiler;
@@ -57,7 +53,7 @@ export interface RuleLanguage {
   forVariables(variables: RuleVariables, keys?: VariableKeys): { compile(cel: string): CompiledRule | RuleFault };
 }
 
-/** Why a rule can't be run, and what to write instead. */
+/** The reason why a rule can't be run, and what to write instead. */
 export type WhyAndHint = readonly [why: string, hint: string];
 
 /** The names that a rule may use. */

@@ -1,4 +1,4 @@
-/** What is wrong with a schema of options: what its author has to correct before a session can be started with it. */
+/** Finds the mistakes in a schema of options that its author has to correct before a session can be started with it. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import { checkBySchema, DATA, loadReader, optionMeant, patternsOf, schemaOf, TYPO_MAX, textsIn } from "./options.js";
@@ -19,7 +19,7 @@ const KEYWORDS =
 
 const SCHEMA_HINT = 'Write {"type": "object", "properties": {"depth": {"type": "integer", "default": 2}}}, say.';
 
-/** Returns what an author has to correct in a schema of options. */
+/** Returns the mistakes in a schema of options. */
 export async function schemaFaults(schema: JsonObject): Promise<readonly SchemaFault[]> {
   const fault = (path: SchemaFault["path"], message: string, hint: string): SchemaFault => ({ path, message, hint });
   if ((schema.type !== undefined && schema.type !== "object") || !isJsonObject(schema.properties)) {
@@ -67,7 +67,7 @@ const TYPE_OF: Readonly<Record<string, string>> = Object.fromEntries(
 /** Keys whose members are schemas, by names of the author's. */
 const NAMED = ["properties", "$defs", "definitions"];
 
-/** What takes the place of all conditions beside it. */
+/** Keys that take the place of all conditions beside them. */
 const WHOLE = ["$ref", "enum", "const"];
 
 /** Returns the conditions that zod's reader would drop silently. */
@@ -143,9 +143,8 @@ function countPatterns(schema: JsonValue): number {
   if (Array.isArray(schema)) return schema.reduce((sum: number, item) => sum + countPatterns(item), 0);
   if (!isJsonObject(schema)) return 0;
   const entries = Object.entries(schema).filter(([key]) => !DATA.has(key));
-  const own = entries.filter(
-    ([key, value]) => key === "patternProperties" || (key === "pattern" && typeof value === "string"),
-  );
+  const isPattern = (key: string, value: JsonValue) => key === "pattern" && typeof value === "string";
+  const own = entries.filter(([key, value]) => key === "patternProperties" || isPattern(key, value));
   return entries.reduce((sum, [, value]) => sum + countPatterns(value), own.length);
 }
 

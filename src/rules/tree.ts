@@ -1,7 +1,6 @@
 /** Reads CEL's syntax tree: children, constants, names, and a bound on the length of its type names. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 
-/** Returns the parts of a node, in order. */
 export function childrenOf(node: ASTNode): readonly ASTNode[] {
   switch (node.op) {
     case "value":

@@ -52,7 +52,6 @@ type Comparing = readonly (readonly [name: string, sign: string, pattern: RegExp
 const AT_LEAST = "greater_than_or_equal(?:_to)?|more_than_or_equal(?:_to)?|at_least|minimum|min|gte|ge";
 const AT_MOST = "less_than_or_equal(?:_to)?|fewer_than_or_equal(?:_to)?|at_most|maximum|max|lte|le";
 
-/** Comparisons that are spelt as names. */
 const COMPARISONS: Comparing = [
   ["greater_than_or_equal_N", ">=", new RegExp(`^(?:${AT_LEAST})_(${NUMBER})$`)],
   ["less_than_or_equal_N", "<=", new RegExp(`^(?:${AT_MOST})_(${NUMBER})$`)],
@@ -130,7 +129,7 @@ export function hasUnclearNumber(name: string): boolean {
   return /_-?[1-9]\d{0,2}_\d{3}(?:_|$)/.test(name) && namesComparison(name);
 }
 
-/** What to do about such a number. */
+/** The hint for such a number. */
 export const UNCLEAR_NUMBER = "Write a rule, such as value > 1000: 1_000 in a name could be a thousand or 1.";
 
 function namesComparison(name: string): boolean {
@@ -140,9 +139,7 @@ function namesComparison(name: string): boolean {
 /** Returns the signs and numbers of a comparison; undefined for another name, or if a number is unclear. */
 function boundsIn(name: string): (readonly [sign: string, number: string])[] | undefined {
   if (hasUnclearNumber(name)) return undefined;
-  const [, low, high, first, last] = BETWEEN.exec(name) ?? [];
-  const from = low ?? first;
-  const to = high ?? last;
+  const [, low, high, from = low, to = high] = BETWEEN.exec(name) ?? [];
   if (from !== undefined && to !== undefined) {
     return [
       [">=", numberIn(from)],

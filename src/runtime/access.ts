@@ -14,7 +14,7 @@ import {
 } from "../ports/actor.js";
 import type { Page, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 
-/** The operations that do more than read: those of all engines, so that one table says who may do what. */
+/** The operations of all engines that do more than read, in one table that says who may do what. */
 const MORE_THAN_READING = {
   work: [
     ...["start", "completePhase", "completeTask", "requestWaiver", "pause", "resume", "retryPhase", "rollback"],
@@ -56,7 +56,7 @@ export function requireAccess({ actor, authorize }: Caller, operation: string, s
   if (!authorize(asked)) throw notAllowed(operation, `${actor.name} may not do this here`);
 }
 
-/** Returns true for the host, and for a caller who may do what the host may: with this session, or else with all. */
+/** Returns true for the host, and for a caller who may operate as the host does: on this session, or else on all. */
 export function mayOperate(caller: Caller | undefined, operation: string, session?: CalledSession): boolean {
   if (caller === undefined) return true;
   const { actor, authorize } = caller;
@@ -64,8 +64,8 @@ export function mayOperate(caller: Caller | undefined, operation: string, sessio
 }
 
 /**
- * Returns for whom a call speaks. Only those who may operate can speak for the host, for example to grant more attempts than
- * its limit.
+ * Returns the party that a call speaks for. Only a caller who may operate can speak for the host, for example to grant more
+ * attempts than its limit.
  * @throws {PhasegateError} `NOT_ALLOWED` when another caller speaks for the host.
  */
 export function speakerOf(
@@ -79,7 +79,7 @@ export function speakerOf(
   return by ?? (isHost ? "host" : "agent");
 }
 
-/** Returns what an operation for a caller works with: a log with only the sessions that the caller may use. */
+/** Returns the context of an operation for a caller: its log has only the sessions that the caller may use. */
 export function limitedFor<Kernel extends Limitable<Kernel>, Context extends { readonly kernel: Kernel }>(
   context: Context,
   caller: Caller | undefined,
@@ -90,14 +90,14 @@ export function limitedFor<Kernel extends Limitable<Kernel>, Context extends { r
     : { ...context, caller, kernel: context.kernel.limitedTo(admission(caller, operation)) };
 }
 
-/** A log that can be limited to what a caller may use. */
+/** A log that can be limited to the sessions that a caller may use. */
 export interface Limitable<Kernel> {
   limitedTo(admits: (session: SessionSummary) => boolean): Kernel;
 }
 
 /**
- * Returns the query for the sessions that a caller may see; undefined if only `authorize` knows which these are, and they
- * can't be counted.
+ * Returns the query for the sessions that a caller may see; undefined if only `authorize` knows them, so that they can't be
+ * counted.
  */
 export function seenQuery(caller: Caller | undefined, query: SessionQuery): SessionQuery | undefined {
   if (caller === undefined || seesAll(caller)) return query;
@@ -106,8 +106,8 @@ export function seenQuery(caller: Caller | undefined, query: SessionQuery): Sess
 }
 
 /**
- * Lists the sessions that a caller may see. A cursor is the position of such a session, so that it tells of no other. Whose
- * a session is that can't be read is not known: only who sees all sessions gets these.
+ * Lists the sessions that a caller may see. A cursor is the position of such a session, so that it reveals no other. The
+ * owner of an unreadable session is unknown: only a caller who sees all sessions gets it.
  */
 export async function listSeen(
   storage: Pick<StorageAdapter, "list">,
@@ -125,7 +125,7 @@ export async function listSeen(
     if (cursor === undefined) return { items: seen };
     if (last === undefined) from = { ...from, cursor };
     else if (last === items.at(-1)) return { items: seen, cursor };
-    // Again, up to the last one that the caller may see.
+    // Lists again, up to the last one that the caller may see.
     else from = { ...from, limit: items.indexOf(last) + 1 };
   }
 }
@@ -135,7 +135,7 @@ function seesAll({ actor, authorize }: Caller): boolean {
 }
 
 /**
- * Returns who owns a session that is started: the caller, or whom the host has named. `operation` starts it.
+ * Returns the owner of a session that `operation` starts: the caller, or the one that the host has named.
  * @throws {PhasegateError} `NOT_ALLOWED` when the caller may not start it.
  */
 export function ownerFor(
@@ -149,7 +149,6 @@ export function ownerFor(
   return owner;
 }
 
-/** What is needed to know how much a caller has. */
 interface Using {
   readonly caller?: Caller;
   readonly options: { readonly quotas?: ActorQuotas | undefined };
@@ -173,7 +172,7 @@ export async function requireOwnPlace({
   let count = 0;
   do {
     page = await storage.list(page?.cursor === undefined ? query : { ...query, cursor: page.cursor });
-    // Nobody has to end the sessions of a workspace, and no engine starts them.
+    // Sessions of a workspace do not count: nobody has to end them, and no engine starts them.
     count += page.items.filter(({ kind }) => kind !== "recorded").length;
     const answer = quotas.session(name, count);
     if (answer.ok) continue;
@@ -186,7 +185,7 @@ export async function requireOwnPlace({
 }
 
 /**
- * Takes up to `wanted` places for verifiers that run at once: as many as the caller has left, at least one.
+ * Takes up to `wanted` places for verifiers that run at once: as many as the caller has left, but at least one.
  * @throws {PhasegateError} `BUSY` when they have none left.
  */
 export function takePlaces(

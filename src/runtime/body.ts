@@ -1,12 +1,12 @@
 /** Reads the body of an HTTP request as text within a limit. Its sender may be hostile. */
 
 /**
- * Why a body is no text: it has too many bytes, the caller has no memory for it, the client has gone or has sent a broken chunk, or it
- * is not UTF-8.
+ * The reason why a body can't be read as text: it has too many bytes, the caller has no memory for it, the client has gone or
+ * has sent a broken chunk, or it is not UTF-8.
  */
 export type Unread = "large" | "refused" | "broken" | "encoding";
 
-/** A body that was read, with its size in bytes; or why not. */
+/** A body that was read, with its size in bytes. */
 export type ReadText =
   | { readonly ok: true; readonly text: string; readonly bytes: number }
   | { readonly ok: false; readonly why: Unread };

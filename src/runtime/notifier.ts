@@ -8,7 +8,7 @@ import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateErro
 import { type Owner, ownedBy } from "../ports/actor.js";
 import { meantOr, type SessionId, shown } from "../workflow/names.js";
 
-/** A listener. If it throws or rejects, neither the other listeners nor the call are affected. */
+/** If it throws or rejects, neither the other listeners nor the call are affected. */
 export type Listener<P> = (payload: P) => unknown;
 
 /** The notifications of errors that every engine has. */
@@ -51,7 +51,7 @@ export class Notifier<Names extends Failures> {
    */
   on<N extends keyof Names & string>(name: N, listener: Listener<Names[N]>): () => void {
     if (!Object.hasOwn(this.#levels, name)) throw noNotification(name, Object.keys(this.#levels));
-    // A new function for each call: a listener added twice is called twice, and each is removed separately.
+    // A new function for each call: a listener that is added twice is called twice, and removed one by one.
     const own: Listener<Names[N]> = (payload) => listener(payload);
     this.#emitter.on(name, own);
     return () => {
@@ -64,7 +64,6 @@ export class Notifier<Names extends Failures> {
     return this.#emitter.eventNames().length > 0;
   }
 
-  /** Calls all listeners of a notification. */
   notify<N extends keyof Names & string>(name: N, payload: Names[N]): void {
     if (this.#emitter.listenerCount(name) === 0) return;
     for (const listener of this.#emitter.listeners(name)) this.#call(name, () => listener(payload));
@@ -79,7 +78,7 @@ export class Notifier<Names extends Failures> {
     if (audience === "operator") this.notify("internalError", { operation, error });
   }
 
-  /** Notifies the host of a client's call that failed: it was refused, or met an error that is not of this library. */
+  /** Notifies the host of a client's call that failed: it was refused, or a foreign error ended it. */
   failed(operation: string, error: unknown, of: { readonly sessionId?: string }): void {
     if (!isPhasegateError(error)) return this.notify("internalError", { operation, error });
     const { code, message } = error;
@@ -95,7 +94,7 @@ export class Notifier<Names extends Failures> {
     }
   }
 
-  /** Does nothing if a listener of `internalError` itself failed: there is no one left to notify. */
+  /** Does nothing if a listener of `internalError` itself failed: nobody is left to notify. */
   #failed(name: string, error: unknown): void {
     if (name !== "internalError") this.notify("internalError", { operation: `listener of ${name}`, error });
   }
@@ -108,7 +107,7 @@ function noNotification(name: string, names: readonly string[]): PhasegateError<
   });
 }
 
-/** Returns what each notification says of its session. */
+/** Returns the fields that every notification about a session has. */
 export function notificationOf(
   sessionId: SessionId,
   { workflowType, target, owner }: { readonly workflowType: string; readonly target: string; readonly owner?: Owner },
@@ -126,7 +125,7 @@ export function linkTo(
   return { link: `${inspectorUrl}/sessions/${encodeURIComponent(sessionId)}?answer=${hash}` };
 }
 
-/** Who is notified of an error in addition to the caller. */
+/** The party that is notified of an error in addition to the caller. */
 type Audience = "caller" | "guard" | "operator";
 
 /** Codes that are reported to the caller alone. The compiler requires every new code to be here or in `AUDIENCES`. */
@@ -155,7 +154,6 @@ type CallerOnly =
   | "PLAN_PARSE"
   | "STEP_NOT_CURRENT";
 
-/** Who is notified of the other codes. */
 const AUDIENCES: Readonly<Record<Exclude<ErrorCode, CallerOnly>, Audience>> &
   Readonly<Partial<Record<ErrorCode, Audience>>> = {
   PATH_REFUSED: "guard",
@@ -175,13 +173,12 @@ const AUDIENCES: Readonly<Record<Exclude<ErrorCode, CallerOnly>, Audience>> &
   DECIDER_FAILED: "operator",
 };
 
-/** Returns who is notified of an error. */
 export function audienceOf(error: AnyPhasegateError): Audience {
   // An empty path or a misspelt variable is not an attack.
   if (isPhasegateError(error, "PATH_REFUSED") && error.details.isMistake === true) return "caller";
   // A late or early answer is not a forgery.
   if (isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason === "not_waiting") return "caller";
-  // An actor's own quota does its work: nothing is wrong with the host.
+  // An actor's own quota does its work: the host is in order.
   if ((error.code === "BUSY" || error.code === "SESSION_LIMIT") && error.details.actor !== undefined) return "caller";
   return AUDIENCES[error.code] ?? "caller";
 }

@@ -6,27 +6,21 @@ import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../err
 import { type FullClock, pause } from "../ports/clock.js";
 import type { EngineKind, Telemetry } from "../ports/telemetry.js";
 
-/** What operations need from their engine. */
 interface OperationsOptions<Context> {
-  /** Gives what an operation works with. */
   readonly context: (operation: string) => Context | Promise<Context>;
   readonly notifications: { report(operation: string, error: unknown): void };
-  /** Measures how long they take. */
   readonly clock: Pick<FullClock, "elapsed" | "after">;
   /** Default: no limit. */
   readonly maxConcurrent?: number;
-  /** Whose operations they are, for the telemetry. */
   readonly engine: EngineKind;
-  /** Default: none. */
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** Runs the operations of an engine or a workspace. */
 export class Operations<Context> {
   readonly metrics = new Metrics();
   readonly #options: OperationsOptions<Context>;
   readonly #maxConcurrent: number;
-  /** The operations of all callers, which share the limit; these if there is but one caller. */
+  /** The operations of all callers, which share the limit. */
   readonly #all: Operations<Context>;
   #running = 0;
 
@@ -37,8 +31,8 @@ export class Operations<Context> {
   }
 
   /**
-   * Returns these operations for one caller, with metrics of their own, and with what `limit` makes of the context. A
-   * session that does not exist takes as long as one that the caller can't see.
+   * Returns these operations for one caller, with metrics of their own, and with the context that `limit` returns. A session
+   * that does not exist takes as long as one that the caller can't see.
    */
   within(limit: (context: Context, operation: string) => Context): Operations<Context> {
     const context = async (operation: string) => limit(await this.#options.context(operation), operation);
@@ -87,7 +81,7 @@ export class Operations<Context> {
     }
   }
 
-  /** Runs something that is not an operation and has no duration, such as a watch; handles only its errors. */
+  /** Handles only the errors of work that has no duration, such as a watch. */
   async guard<T>(name: string, work: (context: Context) => Promise<T>): Promise<T> {
     try {
       return await work(await this.#options.context(name));
@@ -111,7 +105,6 @@ export class Operations<Context> {
 /** The shortest time until a caller learns that there is no such session, in milliseconds. */
 const NOT_FOUND_MS = 50;
 
-/** Waits until that time has passed since `begun`. */
 async function conceal(clock: Pick<FullClock, "after" | "elapsed">, begun: number): Promise<void> {
   const left = NOT_FOUND_MS - (clock.elapsed() - begun);
   if (left > 0) await pause(clock, left);
@@ -148,10 +141,7 @@ export interface OperationMetrics {
   readonly p95: number;
 }
 
-/**
- * Returns true if an error refuses a step ahead: a phase or task that is locked, or evidence for a phase that is not the
- * current one.
- */
+/** Returns true if an error refuses a locked phase or task, or evidence for another phase than the current one. */
 export function isStepAhead(operation: string, { code }: Pick<AnyPhasegateError, "code">): boolean {
   if (code === "PHASE_ALREADY_COMPLETED") return operation === "completePhase";
   return code === "PHASE_LOCKED" || code === "TASK_LOCKED";
@@ -166,14 +156,12 @@ interface Series {
   readonly recent: Float64Array;
 }
 
-/** How many durations are kept for each operation. */
+/** The number of durations that are kept for each operation. */
 const SAMPLES = 512;
 
-/** Counts operations in bounded memory. */
 export class Metrics {
   readonly #series = new Map<string, Series>();
 
-  /** Adds one call. */
   record(operation: string, milliseconds: number, succeeded: boolean, refused = false): void {
     const series = this.#series.get(operation) ?? this.#begin(operation);
     series.recent[series.count % SAMPLES] = milliseconds;
@@ -183,7 +171,6 @@ export class Metrics {
     if (refused) series.refused += 1;
   }
 
-  /** Counts a call that was turned away: it did nothing, so it has no duration. */
   turnAway(operation: string): void {
     const series = this.#series.get(operation) ?? this.#begin(operation);
     series.busy += 1;
@@ -195,7 +182,6 @@ export class Metrics {
     return series;
   }
 
-  /** Returns the statistics of every operation that was called. */
   report(): Record<string, OperationMetrics> {
     return Object.fromEntries([...this.#series].map(([operation, series]) => [operation, figures(series)]));
   }

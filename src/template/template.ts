@@ -36,7 +36,7 @@ function asText(value: TemplateValues[string]): string {
   return typeof value === "number" ? String(value) : checklist(value);
 }
 
-/** Returns a checklist. Further lines of an item are indented, so that they stay part of it. */
+// Further lines of an item are indented, so that they stay part of it.
 function checklist(items: readonly string[]): string {
   if (items.length === 0) return "None";
   return items.map((item) => `- [ ] ${item.replaceAll("\n", "\n  ")}`).join("\n");
@@ -44,15 +44,14 @@ function checklist(items: readonly string[]): string {
 
 /** A text from a template. */
 export interface FilledText {
-  /** The text with what fills its placeholders. */
   readonly text: string;
-  /** The placeholders that nothing fills, as written, each once: they are not in the text. */
+  /** The placeholders without a value, as written, each once: they are not in the text. */
   readonly leftOut: readonly string[];
 }
 
 /** A part of a text from a template. */
 export interface OwnText extends FilledText {
-  /** The number of the phase whose text has what is missing here. */
+  /** The number of the phase whose text has the rest. */
   readonly restIn: number;
 }
 
@@ -99,7 +98,7 @@ function isNothing(value: TemplateValues[string] | undefined): boolean {
   return value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
 }
 
-/** Leaves out the paragraphs that would only say what the plan does not have. Code stays as it is. */
+/** Leaves out the paragraphs that consist of `LISTED` placeholders without a value. Code stays as it is. */
 function withoutEmpty(template: string, values: Values): string {
   const kept: string[] = [];
   let paragraph: string[] = [];
@@ -126,7 +125,6 @@ function unquoted(text: string): string {
   return text.replace(/^"(.*)"$/, "$1");
 }
 
-/** A value for each of these names, or undefined where there is none. */
 type ValuesOf<Names extends readonly string[]> = Readonly<Record<Names[number], TemplateValues[string] | undefined>>;
 
 /** Returns the values for a phase template; `next` is the number of the next phase, if there is one. */
@@ -172,8 +170,8 @@ const OWN: Readonly<Record<TemplateKind, ReadonlySet<string>>> = {
 const SHARED_LEAST = 200;
 
 /**
- * Splits a template in two: the blocks that show something of a phase or task for the first time, and those that are the
- * same for every one. Each part keeps the headings of its blocks. Undefined if a split saves little.
+ * Splits a template in two: the blocks with the first use of a placeholder of `OWN`, and those that are the same for every
+ * phase or task. Each part keeps the headings of its blocks. Undefined if a split saves little.
  */
 export function splitTemplate(
   template: string,
@@ -237,7 +235,6 @@ export function renderPhase(
   return fillTemplate(template, phaseValues(phase, next), own, defaults);
 }
 
-/** Returns the text of a task from a plan. */
 export function renderTask(
   template: string,
   phase: PhaseDefinition,
@@ -253,7 +250,7 @@ export function renderTask(
   return fillTemplate(template, taskValues(phase, task), own, defaults);
 }
 
-/** Returns the text that all tasks of a phase share, with the placeholders for what is a task's own as they are. */
+/** Returns the text that all tasks of a phase share; a task's own placeholders stay as they are. */
 export function renderShared(template: string, { number, name }: PhaseDefinition, own: TextValues): FilledText {
   const kept = Object.fromEntries(TASK_PLACEHOLDERS.map((placeholder) => [placeholder, `[${placeholder}]`]));
   return fillTemplate(template, { ...kept, PHASE_NUMBER: number, PHASE_NAME: name }, own);

@@ -15,7 +15,6 @@ export const BROKEN_CONTENTS = [
   "restless-revisions",
   "swallowed-error",
 ] as const;
-/** One of the faults of a provider. */
 export type BrokenContent = (typeof BROKEN_CONTENTS)[number];
 
 type Replace = (inner: ContentProvider) => Partial<ContentProvider>;
@@ -105,7 +104,6 @@ export function brokenStorage(kind: BrokenStorage, inner: StorageAdapter): Stora
   return BREAKS[kind](inner);
 }
 
-/** Maximum number of attempts to write over other commits. */
 const ATTEMPTS_MAX = 100;
 
 function lastWriteWins(inner: StorageAdapter): StorageAdapter {

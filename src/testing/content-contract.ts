@@ -12,7 +12,6 @@ import {
   runCases,
 } from "./contract.js";
 
-/** Checks by the promises that they test. */
 type Checks<T> = Readonly<Record<string, (subject: T) => Promise<void>>>;
 
 function casesOf<T>(checks: Checks<T>, open: () => Promise<T>): ContractCase[] {
@@ -22,7 +21,6 @@ function casesOf<T>(checks: Checks<T>, open: () => Promise<T>): ContractCase[] {
   }));
 }
 
-/** Options of the contract of content providers. */
 export interface ContentContractOptions {
   /** Opens the provider, which must have at least one workflow without errors. Called once for each case. */
   open(): Promise<ContentProvider>;
@@ -132,7 +130,6 @@ async function ready(content: ContentProvider) {
   throw new Error("there is no workflow that can be started");
 }
 
-/** Options of the contract of sources of plans. */
 export interface PlanContractOptions {
   /** Opens a new source with these texts only, by their paths. Called once for each case. */
   open(plans: Readonly<Record<string, string>>): Promise<PlanSource>;

@@ -14,7 +14,7 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Clock } from "../ports/clock.js";
-import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { digest } from "../workflow/json.js";
 import { parseSessionId, shown } from "../workflow/names.js";
 
@@ -49,7 +49,6 @@ export function ifThere<T>(value: T | undefined, missing: string): T {
   return value;
 }
 
-/** Asserts that a call is refused with a code. */
 export async function refuses(code: ErrorCode, call: Promise<unknown>): Promise<void> {
   try {
     await call;
@@ -77,7 +76,6 @@ export async function eachOf(checks: Iterable<readonly [name: string, check: () 
   if (broken.length > 0) assert.fail(broken.join("\n"));
 }
 
-/** The most characters of a value in a message. */
 const SHOWN_MAX = 400;
 
 /**
@@ -126,7 +124,25 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** Returns a value that must not be undefined. */
+export async function hashesIn(log: AsyncIterable<Commit>): Promise<string[]> {
+  return (await collect(log)).map(({ hash }) => hash);
+}
+
+/** Returns the sessions on all pages of a query. */
+export async function allPages(
+  storage: StorageAdapter,
+  query: SessionQuery & { readonly limit: number },
+): Promise<SessionSummary[]> {
+  const all: SessionSummary[] = [];
+  for (let page = await storage.list(query); ; ) {
+    const { length } = page.items;
+    assert.ok(length <= query.limit, `a page of ${length} sessions, where the limit is ${query.limit}`);
+    all.push(...page.items);
+    if (page.cursor === undefined) return all;
+    page = await storage.list({ ...query, cursor: page.cursor });
+  }
+}
+
 export function present<T>(value: T | undefined, what: string): T {
   assert.ok(value !== undefined, `${what} must be there`);
   return value;
@@ -149,15 +165,12 @@ export async function comes<T>(call: Promise<T>, what: string): Promise<T> {
   }
 }
 
-/** The result of one case. */
 export interface ContractResult {
-  /** The name of the case. */
   readonly name: string;
   /** `not tried`: the implementation or the options lack something that the case needs. */
   readonly outcome: "kept" | "broken" | "not tried";
-  /** Why the case was not tried. */
+  /** The reason why the case was not tried. */
   readonly reason?: string;
-  /** The error of a broken case. */
   readonly error?: unknown;
 }
 
@@ -173,7 +186,6 @@ export interface ContractReport {
   readonly notTried: number;
 }
 
-/** Options for running a contract as one call. */
 export interface ContractRun {
   /** Runs only cases whose names contain this text. Default: all. */
   readonly only?: string;
@@ -306,7 +318,6 @@ export function commitChain(length: number, parts: CommitParts = {}): [Commit, .
   return chain;
 }
 
-/** Appends commits one after the other, and returns them. */
 export async function appendAll<const T extends readonly Commit[]>(storage: StorageAdapter, commits: T): Promise<T> {
   for (const commit of commits) await storage.append(commit);
   return commits;
@@ -323,7 +334,6 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Picks an element by the next number. */
 export function pick<T>(random: () => number, from: readonly [T, ...T[]]): T {
   return from[Math.floor(random() * from.length)] ?? from[0];
 }

@@ -23,7 +23,6 @@ export interface ModelServerReply {
   readonly cut?: boolean;
 }
 
-/** A request that the server received. */
 export interface ModelServerRequest {
   /** The path, without the query. */
   readonly path: string;
@@ -132,7 +131,7 @@ function send(
   const { text = "", status = 200, headers = {}, cut = false } = reply;
   // An id must be unique in a whole conversation.
   const toolCalls = (reply.toolCalls ?? []).map((call, index) => ({ ...call, id: `call_${turn}_${index}` }));
-  const answer = { ...reply, text, toolCalls, inputTokens: 100, outputTokens: 20 };
+  const answer = { ...reply, text, toolCalls };
   const body = reply.body ?? wireBody(path, requested, answer) ?? `{"error":{"message":"no model answers at ${path}"}}`;
   const bytes = Buffer.from(body);
   response.writeHead(status, { "content-type": "application/json", "content-length": bytes.length, ...headers });
@@ -143,22 +142,13 @@ function send(
   response.write(bytes.subarray(0, Math.ceil(bytes.length / 2)), () => response.socket?.destroy());
 }
 
-interface WireAnswer {
+interface WireAnswer extends Pick<ModelServerReply, "blocked" | "tooLong"> {
   readonly text: string;
-  /** The reason for which the provider refuses to answer. */
-  readonly blocked?: string;
-  /** True if the answer was cut off at the maximum length. */
-  readonly tooLong?: boolean;
-  readonly toolCalls: readonly WireToolCall[];
-  readonly inputTokens: number;
-  readonly outputTokens: number;
+  readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: object }[];
 }
 
-interface WireToolCall {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: object;
-}
+/** The tokens of each answer. */
+const [INPUT, OUTPUT] = [100, 20];
 
 type Write = (model: string, answer: WireAnswer) => object;
 
@@ -181,12 +171,11 @@ function modelOf(requested: unknown): string {
   return typeof named === "string" ? named : "";
 }
 
-function gemini(model: string, answer: WireAnswer): object {
-  const { text, blocked, tooLong, toolCalls, inputTokens, outputTokens } = answer;
+function gemini(model: string, { text, blocked, tooLong, toolCalls }: WireAnswer): object {
   const usageMetadata = {
-    promptTokenCount: inputTokens,
-    candidatesTokenCount: outputTokens,
-    totalTokenCount: inputTokens + outputTokens,
+    promptTokenCount: INPUT,
+    candidatesTokenCount: OUTPUT,
+    totalTokenCount: INPUT + OUTPUT,
   };
   const common = { usageMetadata, modelVersion: model, responseId: "response-1" };
   if (blocked !== undefined && text === "") return { promptFeedback: { blockReason: blocked }, ...common };
@@ -196,8 +185,7 @@ function gemini(model: string, answer: WireAnswer): object {
   return { candidates: [{ index: 0, content, finishReason }], ...common };
 }
 
-function openAiResponses(model: string, answer: WireAnswer): object {
-  const { text, blocked, tooLong, toolCalls, inputTokens, outputTokens } = answer;
+function openAiResponses(model: string, { text, blocked, tooLong, toolCalls }: WireAnswer): object {
   const part =
     blocked === undefined
       ? { type: "output_text", text, annotations: [], logprobs: [] }
@@ -223,17 +211,16 @@ function openAiResponses(model: string, answer: WireAnswer): object {
       })),
     ],
     usage: {
-      input_tokens: inputTokens,
+      input_tokens: INPUT,
       input_tokens_details: { cached_tokens: 0 },
-      output_tokens: outputTokens,
+      output_tokens: OUTPUT,
       output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: inputTokens + outputTokens,
+      total_tokens: INPUT + OUTPUT,
     },
   };
 }
 
-function openAiChat(model: string, answer: WireAnswer): object {
-  const { text, blocked, tooLong, toolCalls, inputTokens, outputTokens } = answer;
+function openAiChat(model: string, { text, blocked, tooLong, toolCalls }: WireAnswer): object {
   const finished = toolCalls.length > 0 ? "tool_calls" : "stop";
   const calls = toolCalls.map(({ id, name, arguments: args }) => ({
     id,
@@ -257,10 +244,6 @@ function openAiChat(model: string, answer: WireAnswer): object {
         finish_reason: blocked === undefined ? (tooLong ? "length" : finished) : "content_filter",
       },
     ],
-    usage: {
-      prompt_tokens: inputTokens,
-      completion_tokens: outputTokens,
-      total_tokens: inputTokens + outputTokens,
-    },
+    usage: { prompt_tokens: INPUT, completion_tokens: OUTPUT, total_tokens: INPUT + OUTPUT },
   };
 }

@@ -7,10 +7,8 @@ export interface AgentTool {
   dispatch(input: unknown): Promise<AgentAnswer>;
 }
 
-/** An answer of the tool. */
 export type AgentAnswer = { readonly status: "success" | "error"; readonly [key: string]: unknown };
 
-/** A call of the tool. */
 export type AgentCall = { readonly action: string; readonly [key: string]: unknown };
 
 /** The workflow and the target of the agent, and the evidence of honest work. */
@@ -51,13 +49,10 @@ export type AgentMove =
   | { readonly lie: unknown }
   | { readonly call: AgentCall };
 
-/** One call of the agent, and its answer. */
 export interface AgentTurn {
   /** The name of the move: `lie` or `call` for objects. */
   readonly move: string;
-  /** The call. */
   readonly call: AgentCall;
-  /** The tool's answer. */
   readonly answer: AgentAnswer;
   /** True if the call passed a gate. */
   readonly passed: boolean;

@@ -26,7 +26,7 @@ import {
 } from "./wire.js";
 
 /**
- * How a long answer is delivered. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;
+ * The delivery of a long answer. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;
  * `none`: the call has changed something and can't be repeated, so the answer is shortened.
  */
 type Paging = "own" | "json" | "none";
@@ -38,10 +38,10 @@ export interface Action<Context, Done extends object = WireObject> {
   run(context: Context, input: unknown): Promise<Outcome<Done>>;
 }
 
-/** What an action returned, or why it did not. */
+/** The answer of an action, or the reason why it failed. */
 export type Outcome<Done> = { readonly body: Done } | Failure;
 
-/** Why a call was not executed: the faults of its request, or an error. */
+/** The reason why a call was not executed: the faults of its request, or an error. */
 export type Failure = { readonly faults: readonly Fault[] } | { readonly error: unknown };
 
 /** Creates an action from the schema of its parameters and the function that runs it. */
@@ -65,7 +65,6 @@ export function action<Context, S extends z.core.$ZodObject, Done extends object
 
 /** A person's answer at a gate that requires an approval. */
 export interface PersonsAnswer {
-  /** The decision. */
   readonly decision: "approve" | "deny";
   /** The name to record; of an approver, where it is signed. */
   readonly by: string;
@@ -173,7 +172,7 @@ function noAction(given: WireObject | undefined): Fault {
   return { field: "action", kind: given.action === undefined ? "missing" : "unknown", message: "" };
 }
 
-/** Returns the cursors of a call: that of the action itself, that into the JSON of its answer, and that of further pages of JSON. */
+/** Returns the cursors of a call: of the action itself, into the JSON of its answer, and of further pages of JSON. */
 function cursorsOf(given: unknown, paging: "own" | "json") {
   if (typeof given !== "string") return { own: given };
   const json = readJsonCursor(given);
@@ -184,7 +183,6 @@ function cursorsOf(given: unknown, paging: "own" | "json") {
 /** The kinds of errors in answers about phased workflows. */
 type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateError" | "RuntimeError";
 
-/** An error on the wire. */
 interface WireError {
   /** For agents of phased workflows. */
   readonly type: ErrorType;
@@ -192,7 +190,7 @@ interface WireError {
   readonly status: number;
   /** The code for clients of routed workflows. */
   readonly code: string;
-  /** The HTTP status for clients of routed workflows, to whom some errors mean something else. */
+  /** The HTTP status for clients of routed workflows, where some errors have another meaning. */
   readonly routedStatus: number;
 }
 
@@ -246,7 +244,6 @@ export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   TEMPLATE: wire("RuntimeError", 500, "INTERNAL_ERROR"),
 };
 
-/** Returns true for the code of an error. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(WIRE_ERRORS, code);
 }
@@ -254,7 +251,6 @@ export function isErrorCode(code: unknown): code is ErrorCode {
 /** The longest message, in characters. */
 const MESSAGE_MAX = 1500;
 
-/** Shortens a message of the engine. */
 export function shortMessage(text: string): string {
   return text.length <= MESSAGE_MAX
     ? text

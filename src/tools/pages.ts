@@ -14,7 +14,6 @@ export const LEAST_PAGE = 1000;
 /** The budget for what a page adds to an answer: cursor, range and the next call. */
 const PAGE_OVERHEAD = 700;
 
-/** A part of a text. */
 export interface TextPage {
   readonly text: string;
   readonly from: number;
@@ -52,10 +51,9 @@ export function pageText(
   };
 }
 
-/** A part of a list. */
 export interface ItemsPage<T> {
   readonly items: readonly T[];
-  /** How many come after this page. */
+  /** The number of items after this page. */
   readonly left: number;
   /** Missing on the last page. */
   readonly cursor?: string;
@@ -130,7 +128,6 @@ export function readCursor(cursor: string): unknown {
   }
 }
 
-/** Returns the error for a cursor that can't be used. */
 export function invalidCursor(
   cursor: string,
   reason: string,
@@ -177,7 +174,7 @@ function cut(text: string, maxChars: number, kind: TextOf["kind"]): string {
   return text.slice(0, line > length * 0.7 ? line + 1 : length);
 }
 
-/** Returns how many characters of a text have at most so many characters of JSON. Splits no pair of surrogates. */
+/** Returns the number of characters of a text that fit into `maxChars` characters of JSON. Splits no pair of surrogates. */
 export function partWithin(text: string, maxChars: number): number {
   const whole = (end: number) => ((text.codePointAt(end - 1) ?? 0) > 0xffff ? end + 1 : end);
   let [least, most] = [0, Math.min(text.length, maxChars)];

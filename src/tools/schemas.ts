@@ -1,7 +1,7 @@
 /**
- * What a tool says of itself before it is called: the JSON Schemas of its requests and answers, and how long an answer may
- * be. Every word of a schema is in an agent's context all the time, so what only validates is left out. It is apart from
- * wire.ts, which is loaded with the first call.
+ * The JSON Schemas that a tool publishes of its requests and answers, and how long an answer may be. Every word of a
+ * schema is in an agent's context all the time, so what only validates is left out. It is apart from wire.ts, which is
+ * loaded with the first call.
  */
 import * as z from "zod/mini";
 
@@ -49,7 +49,6 @@ export function publishedSchema(schema: z.core.$ZodType, { closed = false } = {}
   return { ...rest, type: "object" };
 }
 
-/** Returns the names of the fields that a schema takes. */
 export function fieldNames(schema: z.core.$ZodObject): string[] {
   return Object.keys(schema._zod.def.shape);
 }

@@ -107,7 +107,6 @@ export function createSearchTool(retriever: Retriever, options: SearchToolOption
   };
 }
 
-/** The checked parameters of a search. */
 type SearchCall = z.infer<typeof searchPhasesInput>;
 
 /** Limits the faults that are named. */

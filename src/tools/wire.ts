@@ -23,7 +23,7 @@ export function brief(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-/** Returns true if a value has at most so many characters of JSON. */
+/** Returns true if the JSON of a value has at most `maxChars` characters. */
 export function fits(value: unknown, maxChars: number): boolean {
   return (JSON.stringify(value) ?? "").length <= maxChars;
 }
@@ -103,12 +103,10 @@ export function passThroughSchema(schema: ObjectSchema): PassedSchema {
   };
 }
 
-/** A fault of a request. */
 export interface Fault {
   /** The path of the field, with dots; empty for the request itself. */
   readonly field: string;
   readonly kind: "no object" | "missing" | "unknown" | "type" | "value";
-  /** The schema's message. */
   readonly message: string;
 }
 
@@ -156,7 +154,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** Resolves to undefined where whoever calls may not decide: what a person was asked then waits for somebody who may. */
+/** Resolves to undefined where the caller may not decide: the question to a person then waits for somebody who may. */
 export async function ifAllowed<T>(deciding: Promise<T>): Promise<T | undefined> {
   try {
     return await deciding;

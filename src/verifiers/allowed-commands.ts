@@ -97,7 +97,6 @@ export function checkCommand({ argv, line }: CommandParams, project: Project): v
   }
 }
 
-/** Returns the words of the command, and its executable. */
 export function commandOf({ argv, line = "" }: CommandParams, project: Project): CommandLine {
   const found = argv === undefined ? lineOf(line, project) : { words: argv, executable: executableOf(argv, project) };
   if (found.words.some((word) => word.includes("\0"))) {

@@ -13,9 +13,10 @@ import {
   findNamed,
   isAtOrBelow,
   isNamedBy,
+  listed,
   namedFilesParams,
+  namedPaths,
   orIfRefused,
-  plainPath,
   sinceWords,
 } from "./named-files.js";
 import { isGlob, textParam, WrongParam } from "./params.js";
@@ -34,7 +35,6 @@ const params = z.strictObject({
 /** The result of `snapshot`: paths and digests. It is a list, so that no file name is a key. */
 const snapshotSchema = z.array(z.tuple([z.string(), z.string()]));
 
-/** Checks whether files have content that none of them had when the phase was entered. */
 export const changedSincePhaseStart = defineVerifier({
   about: "Files have new content since the phase was entered.",
   params,
@@ -56,12 +56,8 @@ export const changedSincePhaseStart = defineVerifier({
     const states = earlier.data.map((state) => new Map(state));
     const changes = changesBetween(new Map(before.data), now, states);
     const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
-    const isWork: readonly Change["kind"][] = [
-      "created",
-      "changed",
-      ...(given.allow_deleted ? ["deleted" as const] : []),
-    ];
-    const counting = changes.filter(({ kind }) => isWork.includes(kind));
+    const work = given.allow_deleted ? ["created", "changed", "deleted"] : ["created", "changed"];
+    const counting = changes.filter(({ kind }) => work.includes(kind));
     if (given.within !== undefined) {
       const signatures = wanted.map(async (path) => ({
         path,
@@ -75,16 +71,11 @@ export const changedSincePhaseStart = defineVerifier({
     const ran = wanted.map(shownPath).join(", ");
     const since = sinceWords(given, snapshotTakenAt);
     const late = snapshotTakenAt === undefined ? "" : ` ${since}`;
-    if (unchanged.length === 0) return { ok: true, message: `${describe(counting, wanted)}${late}`, ran };
-    return { ok: false, message: complaint(unchanged, changes, since), ran };
+    if (unchanged.length > 0) return { ok: false, message: complaint(unchanged, changes, since), ran };
+    const told = counting.filter((change) => wanted.some((path) => isNamedBy(path, change.path)));
+    return { ok: true, message: `${listed(told.map(({ kind, path }) => `${shownPath(path)} ${kind}`))}${late}`, ran };
   },
 });
-
-type Params = z.infer<typeof params>;
-
-function namedPaths({ path, paths, within }: Params): readonly string[] {
-  return (paths ?? [path ?? within ?? ""]).map(plainPath);
-}
 
 /** Digits of a digest. Sixteen bytes are enough: an agent that makes two contents collide only hides its own change. */
 const DIGITS = 32;
@@ -121,7 +112,6 @@ async function refuseLinks(sandbox: Sandbox, path: string): Promise<void> {
 
 type Digests = ReadonlyMap<string, string>;
 
-/** The change of a file. */
 interface Change {
   readonly path: string;
   /**
@@ -155,12 +145,6 @@ function claimed(within: string, value: JsonValue | undefined): readonly string[
     if (isAtOrBelow(parseRelativePath(within), checked)) return checked;
     throw new WrongParam("within", `${shownPath(checked)} is not in ${shownPath(within)}`);
   });
-}
-
-function describe(changes: readonly Change[], wanted: readonly string[]): string {
-  const told = changes.filter((change) => wanted.some((path) => isNamedBy(path, change.path)));
-  const first = told.slice(0, 5).map(({ kind, path }) => `${shownPath(path)} ${kind}`);
-  return [...first, ...(told.length > 5 ? [`${told.length - 5} more`] : [])].join(", ");
 }
 
 function complaint(unchanged: readonly string[], changes: readonly Change[], since: string): string {

@@ -77,7 +77,6 @@ export function checkRun(given: RunParams, project: Project): void {
   }
 }
 
-/** A command that has ended. */
 interface CommandRun {
   readonly words: readonly string[];
   readonly result: ProcessResult;
@@ -85,7 +84,7 @@ interface CommandRun {
   readonly text: string;
 }
 
-/** Where a command runs, instead of in the project. */
+/** The place where a command runs, instead of in the project. */
 interface Elsewhere {
   readonly root: string;
   readonly env: Readonly<Record<string, string>>;
@@ -94,7 +93,6 @@ interface Elsewhere {
   started(group: number): void;
 }
 
-/** Runs a command. */
 export async function runCommand(
   given: RunParams,
   { project, signal }: Pick<Asked, "project" | "signal">,
@@ -120,7 +118,6 @@ function outputsOf({ output = [] }: RunParams): readonly OutputParams[] {
   return [output].flat();
 }
 
-/** Returns why the way in which a command ended is wrong; undefined if it isn't. */
 export function faultOfEnd(
   { result: { exit, killedBy, stopped } }: CommandRun,
   wanted: number | "nonzero",
@@ -134,7 +131,6 @@ export function faultOfEnd(
   return exit === wanted ? undefined : `exit code ${exit}, expected ${wanted}; see its output`;
 }
 
-/** Returns why the output of a command is wrong; undefined if it isn't. */
 export async function faultOfOutput(
   { result, text }: CommandRun,
   given: RunParams,
@@ -179,7 +175,6 @@ function linesWith(text: string, output: string): string {
   return lines.filter((line) => line.includes(text)).join("\n");
 }
 
-/** Returns what a result says of a run. */
 export function saidOf({ words, result, text }: CommandRun): Omit<Outcome, "ok" | "message"> {
   return {
     ran: shownCommand(words),
@@ -189,7 +184,6 @@ export function saidOf({ words, result, text }: CommandRun): Omit<Outcome, "ok" 
   };
 }
 
-/** Checks how a command ends and what it writes. */
 export const command = defineVerifier({
   about: "A command that the host allows ends as expected.",
   params: z.strictObject({

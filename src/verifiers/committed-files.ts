@@ -13,7 +13,6 @@ import { CheckFailed } from "./define-verifier.js";
 import { objectHash, output, repositoryAt, type WorkTree } from "./git-repository.js";
 import { shownPath } from "./subject.js";
 
-/** A file of a commit. */
 export interface CommittedFile {
   /** The file mode in octal digits. */
   readonly mode: string;
@@ -25,19 +24,15 @@ export interface CommittedFile {
   readonly bytes: Buffer;
 }
 
-/** Returns the files in the output of `git ls-files --stage -z`. */
-export function committedFiles(stdout: Buffer): CommittedFile[] {
-  const files: CommittedFile[] = [];
-  for (let start = 0; start < stdout.length; ) {
-    const found = stdout.indexOf(0, start);
-    const end = found === -1 ? stdout.length : found;
-    const tab = stdout.indexOf(9, start);
-    const [mode = "", id = ""] = stdout.toString("latin1", start, tab).split(" ");
-    const bytes = stdout.subarray(tab + 1, end);
-    files.push({ mode, id, bytes, path: bytes.toString("utf8") });
-    start = end + 1;
-  }
-  return files;
+/** Reads a commit into git's index, and returns its files. */
+export async function filesOf(tree: WorkTree, commit: string): Promise<CommittedFile[]> {
+  await output(tree, ["read-tree", commit]);
+  return entriesIn(await output(tree, ["ls-files", "--stage", "-z"])).map((entry) => {
+    const tab = entry.indexOf("\t");
+    const [mode = "", id = ""] = entry.slice(0, tab).split(" ");
+    const bytes = Buffer.from(entry.slice(tab + 1), "latin1");
+    return { mode, id, bytes, path: bytes.toString("utf8") };
+  });
 }
 
 /** Returns the paths of files, and of all folders above them. */
@@ -49,11 +44,8 @@ export function pathsAndFolders(files: readonly Pick<CommittedFile, "path">[]): 
   return all;
 }
 
-const SUBMODULE = "160000";
-
-/** Checks whether an entry is the commit of a submodule. */
 export function isSubmodule({ mode }: CommittedFile): boolean {
-  return mode === SUBMODULE;
+  return mode === "160000";
 }
 
 type FileState = "same" | "changed" | "other bytes";
@@ -109,7 +101,6 @@ export function inFolder(folder: string, name: string): string {
   return folder === "" ? name : `${folder}/${name}`;
 }
 
-/** Returns the parent folder of a path; the empty text is the work tree. */
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
 }
@@ -154,7 +145,9 @@ async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promis
   const stats = await statOf(place);
   if (mode === LINK) {
     if (stats?.isSymbolicLink() !== true) return "changed";
-    return blobId(id, await readlink(place, { encoding: "buffer" })) === id ? "same" : "changed";
+    const target = await readlink(place, { encoding: "buffer" });
+    const found = objectHash(id, "blob", target.length).update(target).digest("hex");
+    return found === id ? "same" : "changed";
   }
   if (stats?.isFile() !== true) return "changed";
   // Windows has no executable bit.
@@ -165,10 +158,7 @@ async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promis
   return found === undefined || stats.size > FORM_MAX ? "changed" : "other bytes";
 }
 
-/**
- * Returns what identifies the content of a path: a hash, or the kind of what is there instead of a file. Throws
- * `CheckFailed` with the name of what can't be read.
- */
+/** Returns the hash of a file, or the kind of what is in its place. Throws `CheckFailed` for what can't be read. */
 export async function contentOf(path: string, name: string): Promise<string> {
   const stats = await statOf(path);
   if (stats === undefined) return "missing";
@@ -183,7 +173,6 @@ export async function contentOf(path: string, name: string): Promise<string> {
   return `${hash} ${(stats.mode & 0o100) === 0 ? "file" : "executable"}`;
 }
 
-/** Returns the error for a file that can't be compared. */
 export function notComparable(name: string, reason: string): CheckFailed {
   return new CheckFailed(`${shownPath(name)} can't be compared: ${reason}`);
 }
@@ -197,10 +186,6 @@ export function fileName(bytes: Buffer): string {
 
 /** An id of the length by which git chooses SHA-256. */
 const SHA256 = "0".repeat(64);
-
-function blobId(id: string, bytes: Buffer): string {
-  return objectHash(id, "blob", bytes.length).update(bytes).digest("hex");
-}
 
 /** Opens a regular file, and returns the result of `use`; undefined if there is no such file, or it can't be read. */
 async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) => Promise<T>): Promise<T | undefined> {
@@ -260,17 +245,10 @@ async function otherThanCheckout(
   if (files.length === 0) return [];
   const folder = await mkdtemp(join(tmpdir(), "phasegate-checkout-"));
   try {
+    const checkout = ["-c", `core.eol=${eol}`, "checkout-index", "--quiet", `--prefix=${folder}/`, "--"];
     for (const paths of inChunks(files.map(({ path }) => path))) {
       // A file that git can't write is missing afterwards, and counts as changed.
-      const done = await git([
-        "-c",
-        `core.eol=${eol}`,
-        "checkout-index",
-        "--quiet",
-        `--prefix=${folder}/`,
-        "--",
-        ...paths,
-      ]);
+      const done = await git([...checkout, ...paths]);
       if (done.stopped !== undefined) throw failure(done);
     }
     const same = await inTurn(files, signal, async ({ path, id }) => {
@@ -283,15 +261,12 @@ async function otherThanCheckout(
   }
 }
 
-/** Returns the bytes of a file of up to `FORM_MAX`; undefined if it is no such file, or can't be read. */
+/** Returns the bytes of a file of up to `FORM_MAX`; undefined if it is larger, not a file, or can't be read. */
 export async function readWhole(path: string): Promise<Buffer | undefined> {
   return withFile(Buffer.from(path), async (file, { size }) => (size > FORM_MAX ? undefined : file.readFile()));
 }
 
-/**
- * Checks whether bytes are equal, apart from the ids in `$Id$`: a committed edit leaves the old id in the file, and git
- * doesn't update it.
- */
+/** Checks whether bytes are equal, apart from the ids in `$Id$`, which git doesn't update in a file after a commit. */
 function isSameText(expected: Buffer, found: Buffer, id: string): boolean {
   if (expected.equals(found)) return true;
   const mark = `$Id: ${id} $`;
@@ -301,7 +276,10 @@ function isSameText(expected: Buffer, found: Buffer, id: string): boolean {
 
 /** Returns the names in an output of git with NULs. Throws `CheckFailed` for one that is not UTF-8. */
 export function namesIn(stdout: Buffer): string[] {
-  // Each byte is a character: NULs are where they were.
-  const entries = stdout.toString("latin1").split("\0");
-  return entries.filter((entry) => entry !== "").map((entry) => fileName(Buffer.from(entry, "latin1")));
+  return entriesIn(stdout).map((entry) => fileName(Buffer.from(entry, "latin1")));
+}
+
+/** Returns the entries that NULs separate, with each byte as a character. */
+function entriesIn(stdout: Buffer): string[] {
+  return stdout.toString("latin1").split("\0").filter(Boolean);
 }

@@ -101,7 +101,6 @@ export type VerifierName =
   | "tests_kept"
   | "http_ok";
 
-/** The built-in verifiers. */
 export const BUILT_IN: Readonly<Record<VerifierName, BuiltIn>> = {
   file_exists: fileExists,
   directory_exists: directoryExists,
@@ -173,7 +172,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     language: await loadRuleLanguage(),
     withoutRoot: withoutFolders([root, projectRoot]),
   };
-  // The keys are those of the table.
   const verifiers = Object.entries(BUILT_IN).map(([name, verifier]) => [name, verifier.of(name, project)]);
+  // The keys are those of the table.
   return Object.fromEntries(verifiers) as Record<VerifierName, Verifier>;
 }

@@ -23,7 +23,6 @@ export interface VerifierLimits {
   readonly maxCommandTimeoutMs: number;
 }
 
-/** A command with all of its arguments. */
 export interface CommandLine {
   readonly words: readonly string[];
   readonly executable: string;
@@ -62,7 +61,6 @@ export interface Asked extends Omit<VerifyRequest, "params"> {
   readonly signal: AbortSignal;
 }
 
-/** What a verifier found. */
 export type Outcome = VerifyResult;
 
 /** Thrown where a check can't be passed: something can't be read, or is not what it is said to be. */
@@ -108,7 +106,6 @@ interface Spec<S extends z.ZodObject> {
   verify(given: z.infer<S>, asked: Asked): Promise<Outcome>;
 }
 
-/** A built-in verifier. */
 export interface BuiltIn {
   readonly about: string;
   readonly params: z.ZodObject;

@@ -8,10 +8,9 @@ import { withoutFolders } from "../sandbox/refusals.js";
 import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { checkRun, faultOfEnd, faultOfOutput, runCommand, runParams, saidOf } from "./command.js";
-import { committedFiles, EXECUTABLE, LINK, parentOf, pathsAndFolders, readWhole, statOf } from "./committed-files.js";
+import { EXECUTABLE, filesOf, LINK, parentOf, pathsAndFolders, readWhole, statOf } from "./committed-files.js";
 import { type Asked, CheckFailed, defineVerifier, type Outcome, recordedState } from "./define-verifier.js";
 import {
-  findRepository,
   type GitRepository,
   objectsAt,
   onRepository,
@@ -24,7 +23,7 @@ import { isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-file
 import { pathsParam, WrongParam } from "./params.js";
 import { type OldFile, type ProjectCopy, withProjectCopy } from "./project-copy.js";
 import { shownCommand, shownPath, shownPaths, subjectsOf } from "./subject.js";
-import { changedSince, changesBetween, contentsIn, stateOf, stateSchema } from "./uncommitted.js";
+import { changedSince, changesBetween, contentsIn, stateOf, stateSchema, workTreeOf } from "./uncommitted.js";
 
 const params = z.strictObject({
   ...runParams,
@@ -52,7 +51,6 @@ const ALL_BYTES_MAX = 512 * 1024;
 /** Maximum number of files that are put back one after the other, as each is one run of the command. */
 const RUNS_MAX = 10;
 
-/** Checks that a command fails without the changes in certain files, and passes with them. */
 export const failsWithout = defineVerifier({
   about: "A command passes, and fails once certain changed files are as they were when the phase was entered.",
   params,
@@ -67,8 +65,7 @@ export const failsWithout = defineVerifier({
   },
   async snapshot(_, looking): Promise<JsonValue> {
     const state = await stateOf(looking);
-    const { root } = looking.project;
-    const workTree = (await findRepository(root))?.workTree ?? root;
+    const workTree = await workTreeOf(looking.project.root);
     return { ...state, bytes: await bytesOf(workTree, Object.keys(state.files)) };
   },
   verify: (given, asked) =>
@@ -145,21 +142,15 @@ async function inCopy(
   use: (copy: ProjectCopy, passes: ReturnType<typeof saidOf>) => Promise<Outcome>,
 ): Promise<Outcome> {
   const { tree, repository } = run;
-  await output(tree, ["read-tree", repository.head ?? "HEAD"]);
-  const committed = pathsAndFolders(committedFiles(await output(tree, ["ls-files", "--stage", "-z"])));
-  return withProjectCopy(
-    repository.workTree,
-    (path) => committed.has(path),
-    tree.signal,
-    async (copy) => {
-      const { fault, said, command } = await runIn(run, copy, 0);
-      if (fault === undefined) return use(copy, said);
-      return { ok: false, message: `in a copy of the project with all changes, ${command}: ${fault}`, ...said };
-    },
-  );
+  const committed = pathsAndFolders(await filesOf(tree, repository.head ?? "HEAD"));
+  const isCommitted = (path: string) => committed.has(path);
+  return withProjectCopy(repository.workTree, isCommitted, tree.signal, async (copy) => {
+    const { fault, said, command } = await runIn(run, copy, 0);
+    if (fault === undefined) return use(copy, said);
+    return { ok: false, message: `in a copy of the project with all changes, ${command}: ${fault}`, ...said };
+  });
 }
 
-/** Runs the command in a copy. */
 async function runIn(run: Run, copy: ProjectCopy, wanted: 0 | "nonzero") {
   const { given, asked, repository } = run;
   const { root } = asked.project;
@@ -197,7 +188,6 @@ async function recordedFile({ before: { files, bytes } }: Run, file: string): Pr
   return { kind: "file", bytes: Buffer.from(recorded, "base64"), isExecutable: content.endsWith(" executable") };
 }
 
-/** Returns a file as the commit has it. */
 async function committedFile({ tree, before: { head } }: Run, file: string): Promise<OldFile> {
   for (let folder = parentOf(file); folder !== ""; folder = parentOf(folder)) {
     if ((await repositoryAt(join(tree.root, folder))) !== undefined) {

@@ -1,6 +1,4 @@
-/**
- * The verifiers `file_exists`, `directory_exists`, `file_matches` and `file_contains`. Holes and pages of NUL bytes don't count as content.
- */
+/** The verifiers of files, of their contents, and of folders. Holes and pages of NUL bytes do not count as content. */
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { FileSignature } from "../sandbox/read.js";
@@ -25,7 +23,6 @@ import {
 const TEXTS_MAX = 200;
 const MISSING_MAX = 10;
 
-/** A file that the evidence names. */
 interface Found {
   readonly path: string;
   /** Missing if there is no such file. */
@@ -62,7 +59,7 @@ export const fileExists = defineVerifier({
         found.push(await inspect(sandbox, path, { least, hasLines: given.min_lines !== undefined, maxBytes }, signal));
     }
     refuseTwice("file", found);
-    return resultOf(found, folders, least, tooFewLines(found, given.min_lines));
+    return resultOf(found, folders, least, given.min_lines);
   },
 });
 
@@ -143,7 +140,7 @@ const HOLES_MAX = 64 * 2 ** 20;
 /** Number of bytes that are read at once of a file that is not hashed. */
 const PART = 2 ** 20;
 
-/** How a file is looked at. One whose lines are counted is read whole. */
+/** A file whose lines are counted is read whole. */
 interface Looking {
   /** The number of bytes with content that is enough. */
   readonly least: number;
@@ -188,27 +185,16 @@ function heldIn(bytes: Uint8Array): number {
   return held;
 }
 
-/** Says which of the files that are there have fewer lines than they must have. */
-function tooFewLines(found: readonly Found[], least = 0): string[] {
-  return found.flatMap(({ path, lines }) =>
-    lines === undefined || lines >= least
-      ? []
-      : [`${shownPath(path)} has no line ${least}: it ends with line ${lines}`],
-  );
-}
-
-function resultOf(
-  found: readonly Found[],
-  folders: readonly string[],
-  least: number,
-  short: readonly string[],
-): Outcome {
+function resultOf(found: readonly Found[], folders: readonly string[], least: number, leastLines = 0): Outcome {
   const missing = found.flatMap(({ path, size, held }) => {
     if (size === undefined) return [`there is no file ${shownPath(path)}: create it, or correct the path`];
     if (held >= least) return [];
     const why = size < least ? "the file is too small" : "holes and pages of NUL bytes don't count";
     return [`${shownPath(path)} has ${size} bytes and needs at least ${least}: ${why}`];
   });
+  const short = found.flatMap(({ path, lines = leastLines }) =>
+    lines >= leastLines ? [] : [`${shownPath(path)} has no line ${leastLines}: it ends with line ${lines}`],
+  );
   const wrong = [...missing, ...short];
   const ran = [...found.map(({ path }) => path), ...folders].map(shownPath).join(", ");
   const [only, ...others] = found;

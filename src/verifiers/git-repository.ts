@@ -56,12 +56,10 @@ export interface WorkTree {
   failure(result: ProcessResult): CheckFailed;
 }
 
-/** Where a repository is looked for, and by which git. */
+/** The project whose repository is looked for. */
 export type Looking = Pick<Asked, "project" | "signal">;
 
-/**
- * Returns what git writes to stdout. Throws `CheckFailed` if it fails, or warns that it could not read something, which its exit code does not tell.
- */
+/** Returns git's stdout. Throws `CheckFailed` if it fails, or warns: its exit code does not tell what it can't read. */
 export async function output(
   tree: WorkTree,
   args: readonly string[],
@@ -72,13 +70,10 @@ export async function output(
   if (result.output.length > result.stdout.length) {
     const [, warning = "it does not say what"] =
       /^(?:warning|error): (.+)$/m.exec(result.output.toString("utf8")) ?? [];
-    throw new CheckFailed(`git could not read all of the repository: ${shortened(harmless(warning), WARNING_MAX)}`);
+    throw new CheckFailed(`git could not read all of the repository: ${shortened(harmless(warning), 200)}`);
   }
   return result.stdout;
 }
-
-/** Maximum number of characters of a warning that are shown. */
-const WARNING_MAX = 200;
 
 /** Maximum size of a list of files in bytes: some 500,000 files. */
 const LISTING_MAX = 64 * 2 ** 20;
@@ -157,10 +152,7 @@ export async function onRepository<T>(
   return withGitView(looking, repository, (tree) => check(tree, repository));
 }
 
-/**
- * Makes a folder of objects with links to the packs and the folders of single objects. The folder `info` is left out: it
- * names other repositories, and caches the graph of commits.
- */
+/** Links packs and folders of single objects, but not `info`: it names other repositories, and caches a graph. */
 async function linkObjects(objects: string, folder: string): Promise<void> {
   if (((await readSmall(objects, "info/alternates")) ?? "") !== "") {
     const remedy = "run git repack -a -d, and delete that file";
@@ -198,7 +190,6 @@ async function readSmall(folder: string, path: string, maxBytes = SMALL): Promis
   }
 }
 
-/** Returns the folder of the objects and refs, which linked work trees share. */
 async function commonDirOf(gitDir: string): Promise<string> {
   const common = (await readSmall(gitDir, "commondir"))?.trimEnd();
   return common === undefined || common === "" ? gitDir : resolve(gitDir, common);
@@ -305,9 +296,7 @@ export async function requireIntactTree(tree: WorkTree, commit: string): Promise
   await objectsAt(tree, [...new Set([...roots, ...below.map(([, id = ""]) => id)])]);
 }
 
-/**
- * Throws `CheckFailed` unless the parents of the commits lead from one commit to another. Only those between both are read.
- */
+/** Throws `CheckFailed` unless parents lead from one commit to another. Only the commits between both are read. */
 export async function requireAncestor(tree: WorkTree, ancestor: string, commit: string): Promise<void> {
   const listed = await output(tree, ["rev-list", commit, `^${ancestor}`]);
   const ids = listed.toString("latin1").split("\n").filter(Boolean);

@@ -27,7 +27,6 @@ import { checkFixedPaths, checkPath, pathsParam, textParam, WrongParam } from ".
 import { outputLines, sha256, shownPath, shownPaths } from "./subject.js";
 import { changesBetween, contentsIn, stateOf, stateSchema, uncommittedIn, withoutWritten } from "./uncommitted.js";
 
-/** Checks that there are no uncommitted files. */
 export const gitClean = defineVerifier({
   about: "There are no uncommitted files.",
   params: z.strictObject({
@@ -87,12 +86,12 @@ function uncommittedResult(paths: readonly string[]): Outcome {
   const rules = paths.some((path) => /(?:^|\/)\.git(?:ignore|attributes)$/i.test(path))
     ? "; the rules in .gitignore and .gitattributes apply once they are committed"
     : "";
+  const [files, them] =
+    paths.length === 1 ? ["1 uncommitted file", "it"] : [`${paths.length} uncommitted files`, "them"];
+  const found = `${files}: ${shownPaths(paths, 5)}; commit or remove ${them}${rules}`;
   return {
     ok: paths.length === 0,
-    message:
-      paths.length === 0
-        ? "no uncommitted files"
-        : `${paths.length} uncommitted ${paths.length === 1 ? "file" : "files"}: ${shownPaths(paths, 5)}; commit or remove ${paths.length === 1 ? "it" : "them"}${rules}`,
+    message: paths.length === 0 ? "no uncommitted files" : found,
     ran: "git ls-files",
     exit: 0,
     digest: sha256(Buffer.from(paths.join("\0"))),
@@ -133,21 +132,18 @@ export const gitTagExists = defineVerifier({
   },
 });
 
-const changesParams = z.strictObject({
-  base: textParam.describe(
-    "The commit that the changes begin at: an id, a tag or a branch. What both commits have in common counts.",
-  ),
-  head: textParam.optional().describe("The commit that they end at. Default: the one that is checked out."),
-  since: namedFilesParams.since,
-});
-
 /** The two commits, as they were when the phase was entered: branches and tags can move. */
 const rangeSchema = z.strictObject({ base: z.string(), head: z.string() });
 
-/** Checks whether the evidence names exactly the files that differ between two commits. */
 export const gitChanges = defineVerifier({
   about: "The evidence names exactly the files that differ between two commits.",
-  params: changesParams,
+  params: z.strictObject({
+    base: textParam.describe(
+      "The commit that the changes begin at: an id, a tag or a branch. What both commits have in common counts.",
+    ),
+    head: textParam.optional().describe("The commit that they end at. Default: the one that is checked out."),
+    since: namedFilesParams.since,
+  }),
   usesGit: true,
   check({ base, head }) {
     for (const [param, ref] of Object.entries({ base, head })) {
@@ -239,13 +235,15 @@ function resultOf(
   const missing = changed.filter((file) => !named.has(file));
   const extra = [...named].filter((file) => !changed.includes(file));
   const wrong = [
-    ...(missing.length === 0
-      ? []
-      : [`${missing.length} of ${changed.length} changed files are missing: ${shownPaths(missing)}`]),
-    ...(extra.length === 0 ? [] : [`not changed: ${shownPaths(extra)}`]),
+    ...told(`${missing.length} of ${changed.length} changed files are missing`, missing),
+    ...told("not changed", extra),
   ];
   const message = wrong.length === 0 ? `all ${changed.length} changed files are named` : wrong.join("; ");
   return { ok: wrong.length === 0, message, ran };
+}
+
+function told(what: string, files: readonly string[]): string[] {
+  return files.length === 0 ? [] : [`${what}: ${shownPaths(files)}`];
 }
 
 const sinceParams = z.strictObject({
@@ -253,7 +251,6 @@ const sinceParams = z.strictObject({
   since: namedFilesParams.since,
 });
 
-/** Checks that no file is uncommitted but those that were when the phase was entered, as they were. */
 export const gitCleanSincePhaseStart = defineVerifier({
   about: "No file is uncommitted but those that were when the phase was entered.",
   params: sinceParams,
@@ -271,10 +268,7 @@ export const gitCleanSincePhaseStart = defineVerifier({
   },
 });
 
-/**
- * Checks which files have changed since the phase was entered, committed or not: those that the evidence field names, all of
- * them and no other; none if the check is not at a field.
- */
+/** The evidence field must name all changed files, committed or not, and no other. Without a field none may change. */
 export const gitChangedSincePhaseStart = defineVerifier({
   about: "There is a new commit, or other uncommitted files, since the phase was entered.",
   params: sinceParams.extend({
@@ -299,10 +293,7 @@ export const gitChangedSincePhaseStart = defineVerifier({
     );
     const unchanged = named.filter((file) => !changed.includes(file));
     const words = value === undefined ? "changed" : "changed, but not named";
-    const wrong = [
-      ...(unnamed.length === 0 ? [] : [`${words}: ${shownPaths(unnamed)}`]),
-      ...(unchanged.length === 0 ? [] : [`named, but not changed: ${shownPaths(unchanged)}`]),
-    ];
+    const wrong = [...told(words, unnamed), ...told("named, but not changed", unchanged)];
     const found = changed.length === 0 ? "no file has changed" : `changed: ${shownPaths(changed)}`;
     const message = `${wrong.length === 0 ? found : wrong.join("; ")} (${sinceWords({ since }, snapshotTakenAt)})`;
     return { ok: wrong.length === 0, message, ran: "git diff" };

@@ -32,7 +32,6 @@ const params = z.strictObject({
 
 const TIMEOUT_MS = 10_000;
 
-/** Checks whether a server on the host's list answers a GET as expected. */
 export const httpOk = defineVerifier({
   about: "A server that the host allows answers as expected.",
   params,
@@ -100,7 +99,6 @@ const NOT_PUBLIC = subnets([
   "3fff::/20",
 ]);
 
-/** Checks whether a text is an IP address of the public internet. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !NOT_PUBLIC.check(address, "ipv4");
   // An address with a zone (`%eth0`) is valid on one link only.
@@ -117,7 +115,6 @@ function subnets(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** A URL that may be called. */
 interface AllowedUrl {
   readonly url: URL;
   /** The name or address without brackets. */
@@ -143,7 +140,6 @@ function allowedUrl(text: string, hosts: HostList): AllowedUrl {
   return { url, hostname: url.hostname.replace(/^\[|\]$/g, ""), port, mayBePrivate };
 }
 
-/** The answer of a server. */
 interface HttpAnswer {
   readonly status: number;
   readonly body: Buffer;
@@ -208,7 +204,7 @@ async function getFrom(
       agent: false as const,
       signal,
       headers: { host: url.host, accept: "*/*", "user-agent": "phasegate", connection: "close" },
-      // The certificate is checked against the name; an address is no server name.
+      // The certificate is checked against the name; an address can't be a server name.
       servername: isIP(hostname) === 0 ? hostname : undefined,
     };
     const request: ClientRequest = send(options);

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
-import { isJsonObject, type JsonValue, ownValue, storedValueSchema } from "../workflow/json.js";
+import { canonicalJson, type JsonValue, ownValue, storedValueSchema } from "../workflow/json.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { shown } from "../workflow/names.js";
 import { type Asked, defineVerifier } from "./define-verifier.js";
@@ -69,25 +69,13 @@ export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | 
   return at;
 }
 
-/** Checks whether two values are the same JSON, in any order of keys. Recurses as deep as `wanted`. */
-export function isEqualJson(value: JsonValue | undefined, wanted: JsonValue): boolean {
-  if (Array.isArray(wanted)) {
-    return Array.isArray(value) && value.length === wanted.length && wanted.every((w, i) => isEqualJson(value[i], w));
-  }
-  if (!isJsonObject(wanted)) return value === wanted;
-  if (!isJsonObject(value) || Object.keys(value).length !== Object.keys(wanted).length) return false;
-  return Object.entries(wanted).every(([key, w]) => Object.hasOwn(value, key) && isEqualJson(value[key], w));
-}
-
 /** Throws `WrongParam` for a value that can't be compared exactly, or that is given together with a rule. */
 function checkEquals(equals: JsonValue, rule: string | undefined): void {
   if (rule !== undefined) throw new WrongParam("rule", "use equals or rule, not both");
   const rounded = roundedValue(equals);
   if (rounded === undefined) return;
-  throw new WrongParam(
-    "equals",
-    `${rounded} is too large to be compared exactly: write it as a text, also in the file`,
-  );
+  const reason = `${rounded} is too large to be compared exactly: write it as a text, also in the file`;
+  throw new WrongParam("equals", reason);
 }
 
 /** Returns the first whole number in a value that may have been rounded when it was read; undefined if there is none. */
@@ -101,17 +89,11 @@ function roundedValue(value: JsonValue): number | undefined {
   return undefined;
 }
 
-/** The value of a JSON file, and the positions in it. */
-interface JsonText {
-  readonly value: JsonValue;
-  readonly place: JsonPlace;
-}
-
 /**
- * Reads a JSON file. Throws `WrongParam` if it isn't JSON, nests too deeply, or repeats a key: parsers differ in which
- * of the two values they return.
+ * Returns the value of a JSON file, and the positions in it. Throws `INVALID_INPUT` if it isn't JSON, nests too deeply,
+ * or repeats a key: parsers differ in which of the two values they return.
  */
-function readJsonText(path: string, text: string): JsonText {
+function readJsonText(path: string, text: string) {
   const { duplicates, root } = scanned(path, text);
   const [twice] = duplicates;
   if (twice !== undefined) throw notJson(path, `the key ${shown(twice.key)} appears twice`);
@@ -154,8 +136,9 @@ function judge(found: JsonValue | undefined, place: JsonPlace | undefined, given
   if (rounded !== undefined) {
     return { ok: false, expected: `numbers that can be compared exactly, but ${rounded} has too many digits` };
   }
-  if (given.rule === undefined)
-    return { ok: found !== undefined && isEqualJson(found, wanted), expected: shown(wanted) };
+  if (given.rule === undefined) {
+    return { ok: found !== undefined && canonicalJson(found) === canonicalJson(wanted), expected: shown(wanted) };
+  }
   return judgeRule(found, claimed, given.rule, asked);
 }
 

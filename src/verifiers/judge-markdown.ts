@@ -34,7 +34,6 @@ export function judgeHeadings(given: HeadingParams, asked: Asked): Promise<Outco
   );
 }
 
-/** A heading of a document. */
 interface Heading {
   readonly depth: number;
   readonly text: string;
@@ -59,7 +58,6 @@ export function headingsOf(text: string, path: string): Heading[] {
   });
 }
 
-/** The headings that are counted. */
 type Selection = Pick<HeadingParams, "under" | "level">;
 
 /** Returns the headings that are counted; undefined if there is no heading `under`. */

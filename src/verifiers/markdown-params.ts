@@ -19,7 +19,6 @@ export const headingParams = z.strictObject({
   ...howOftenParams,
 });
 
-/** What `markdown_headings` takes. */
 export type HeadingParams = z.infer<typeof headingParams>;
 
 export const planParams = z.strictObject({
@@ -29,5 +28,4 @@ export const planParams = z.strictObject({
   no_warnings: z.boolean().optional().describe("True if warnings count as errors. Default: false."),
 });
 
-/** What `plan_parses` takes. */
 export type PlanParams = z.infer<typeof planParams>;

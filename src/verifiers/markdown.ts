@@ -7,7 +7,6 @@ import { defineVerifier } from "./define-verifier.js";
 import { checkHowOften } from "./lines.js";
 import { headingParams, planParams } from "./markdown-params.js";
 
-/** Checks how many headings a Markdown file has, and which. */
 export const markdownHeadings = defineVerifier({
   about: "A Markdown file has so many headings, or certain ones.",
   params: headingParams,
@@ -15,7 +14,6 @@ export const markdownHeadings = defineVerifier({
   verify: async (given, asked) => (await import("./judge-markdown.js")).judgeHeadings(given, asked),
 });
 
-/** Checks whether a file is read as a plan without errors, with phases and tasks. */
 export const planParses = defineVerifier({
   about: "A plan can be read without errors.",
   params: planParams,

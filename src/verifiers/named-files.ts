@@ -36,7 +36,20 @@ function momentOf(since: SinceParams["since"]): string {
   return since === undefined ? "since this phase was entered" : `since phase ${since.phase} was passed`;
 }
 
-/** Returns all paths of a check's parameters. */
+/** Returns the paths that are compared. */
+export function namedPaths(given: { path?: string; paths?: string[]; within?: string }): readonly string[] {
+  return (given.paths ?? [given.path ?? given.within ?? ""]).map(plainPath);
+}
+
+/** Maximum number of files that a message names. */
+export const LISTED_MAX = 5;
+
+/** Returns the first texts, and the number of the others. */
+export function listed(texts: readonly string[]): string {
+  const more = texts.length - LISTED_MAX;
+  return [...texts.slice(0, LISTED_MAX), ...(more > 0 ? [`${more} more`] : [])].join(", ");
+}
+
 export function pathsIn({ paths = [], except = [] }: { paths?: string[]; except?: string[] }): readonly string[] {
   return [...paths, ...except];
 }
@@ -63,7 +76,6 @@ export interface FoundEntry {
   readonly kind: "file" | "link" | "skipped" | "other";
 }
 
-/** What is read, and within which limits. */
 interface Walk {
   readonly sandbox: Sandbox;
   readonly except: readonly string[];
@@ -115,7 +127,7 @@ async function addFolder(walk: Walk, folder: string, pattern: string): Promise<v
   if (walk.folders > FOLDERS_MAX) throw tooMuch(`more than ${FOLDERS_MAX} folders`, FOLDERS_MAX);
   for (const { path, kind } of await walk.sandbox.list(folder)) {
     if (walk.except.some((other) => isNamedBy(other, path))) continue;
-    // A product that a path names itself is compared all the same.
+    // A product is compared if a path names it.
     if (await isProduct(path, namesIn(walk.sandbox))) continue;
     const isPlainFolder = kind === "folder" && !(await walk.sandbox.isLink(path));
     if (isPlainFolder && !SKIPPED.has(nameOf(path))) {

@@ -8,13 +8,10 @@ import type { VerifyRequest } from "../ports/verifier.js";
 import { orNearest, parseRelativePath, shown } from "../workflow/names.js";
 import { innermostIssue } from "../workflow/zod-issues.js";
 
-/** A text that is not empty. */
 export const textParam = z.string().min(1);
 
-/** A whole number, 0 or more. */
 export const countParam = z.int().min(0);
 
-/** Files, folders and globs. */
 export const pathsParam = z.array(textParam).min(1).max(100).optional();
 
 /** Thrown for a parameter with which a verifier can't run. The empty text stands for the verifier as a whole. */
@@ -73,7 +70,6 @@ export function checkFixedPaths(paths: readonly string[], instead = ""): void {
   }
 }
 
-/** Checks whether a path is a glob. */
 export function isGlob(path: string): boolean {
   return /[*?]/.test(path);
 }

@@ -1,12 +1,9 @@
-/**
- * What tools write into a project by themselves, as a run of the tests does: neither asked for, nor blamed, nor compared, nor
- * needed by another run.
- */
+/** Files that tools write by themselves, as a run of tests does: no check asks for them, blames or compares them. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isMissing } from "../sandbox/refusals.js";
 
-/** A name of a file or folder, or the end of one after `*`. A name that may be another thing has marks: files of which one is in it. */
+/** A name, or the end of one after `*`. A folder that may be something else is known by one of its marks in it. */
 type Product = string | { readonly name: string; readonly marks: readonly string[] };
 
 /** The table of products, by the tool that writes them. */
@@ -44,12 +41,11 @@ export async function isProduct(path: string, list: (path: string) => Promise<re
   return marks.some((mark) => found.includes(mark));
 }
 
-/** Checks whether a path in a folder is a product. */
 export function isProductIn(root: string, path: string): Promise<boolean> {
   return isProduct(path, (folder) => namesIn(join(root, folder)));
 }
 
-/** Returns the names in a folder; none if it is no folder, or can't be read. */
+/** Returns the names in a folder; an empty list if it is not a folder, or can't be read. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);

@@ -35,7 +35,6 @@ export type OldFile =
 /** A copy of a work tree. Paths are relative to the work tree. */
 export interface ProjectCopy {
   readonly root: string;
-  /** Puts a file back to an earlier state. */
   putBack(path: string, old: OldFile): Promise<void>;
   /** Takes a file from the project again. */
   takeAgain(path: string): Promise<void>;

@@ -6,21 +6,17 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout } from "node:timers/promises";
 import { errnoOf, PhasegateError } from "../errors.js";
 
-/** The result of a process. */
 export interface ProcessResult {
   /** The exit code; missing if a signal ended the process. */
   readonly exit?: number;
-  /** The signal that ended it. */
   readonly killedBy?: NodeJS.Signals;
   /** The limit for which it was stopped. */
   readonly stopped?: "timeout" | "output";
   /** stdout and stderr in the order in which they were written, at most `maxOutputBytes`. */
   readonly output: Buffer;
-  /** stdout alone. */
   readonly stdout: Buffer;
 }
 
-/** A process to run, without a shell. */
 interface ProcessRequest {
   /** An absolute path. */
   readonly executable: string;
@@ -33,7 +29,7 @@ interface ProcessRequest {
   /** Maximum size of stdout and stderr together. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal;
-  /** What it reads from stdin. Default: nothing. */
+  /** Its stdin. Default: empty. */
   readonly input?: string;
   /** Called with the number of its group, once it runs. Default: not called. */
   started?(group: number): void;
@@ -45,10 +41,7 @@ interface ProcessRequest {
  */
 const DRAIN_MS = 500;
 
-/**
- * What is running now: it ends with this process, also where that does not wait for it. Not if a signal without a handler ends
- * this process: then no code of it runs.
- */
+/** The processes that run. They end with this one, unless a signal without a handler ends it: then no code runs. */
 const running = new Set<ChildProcess>();
 
 function endAll(): void {
@@ -56,9 +49,9 @@ function endAll(): void {
 }
 
 /**
- * Runs a process in a group of its own. The whole group is killed when the process has ended, takes
- * too long or writes too much, when `signal` is aborted, or when this process exits. Rejects if the process can't be started, and with the
- * signal's reason. On Windows, which has no groups, only the process is killed.
+ * Runs a process in a group of its own. The whole group is killed when the process has ended, takes too long or writes
+ * too much, when `signal` is aborted, or when this process exits; on Windows, which has no groups, the process alone.
+ * Rejects if the process can't be started, and with the signal's reason.
  */
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   const { executable, args, cwd, env, signal, timeoutMs, maxOutputBytes } = request;

@@ -81,21 +81,15 @@ export function refuseTwice(kind: "file" | "folder", subjects: readonly NamedSub
   }
 }
 
-/** The text of a file that is checked. */
-interface SubjectText {
-  readonly path: string;
-  readonly text: string;
-  readonly digest: string;
-}
-
 /** Reads the file to check, as UTF-8 without its byte order mark. Throws the errors of the sandbox. */
 export async function readSubject(
   sandbox: Sandbox,
   params: SubjectParams,
   value: JsonValue | undefined,
   maxBytes: number,
-): Promise<SubjectText> {
-  const path = subjectOf(params, value);
+) {
+  const [path, ...others] = subjectsOf(params, value);
+  if (path === undefined || others.length > 0) throw notAPath("the evidence must be one path");
   refuseFolderPath(path);
   await refuseLink(sandbox, path, params);
   const { bytes } = await sandbox.readBytes(path, { maxBytes });
@@ -114,7 +108,6 @@ export async function judgeText(
   return { ...(await judge(text, ran, path)), ran, digest };
 }
 
-/** Returns the SHA-256 in hexadecimal digits. */
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
@@ -124,7 +117,6 @@ export function shownPath(path: string): string {
   return shown(path).slice(1, -1);
 }
 
-/** Returns the first paths of a list for a message. */
 export function shownPaths(paths: readonly string[], most = 10): string {
   return firstFew(paths.map(shownPath), most);
 }
@@ -146,7 +138,7 @@ export function withoutEscapes(text: string): string {
 const LINES_MAX = 10;
 const LINE_MAX = 200;
 
-/** What tells of a failure in the outputs of test runners and compilers. */
+/** Words that tell of a failure in the outputs of test runners and compilers. */
 const TELLING = /\b(?:not ok|fail(?:s|ed|ing|ures?)?|errors?|assert\w*|expected|actual|panicked|exceptions?)\b|[✗✖✕×]/i;
 
 /**
@@ -191,13 +183,6 @@ function notAPath(reason: string): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** Returns the only path to check. Throws `INVALID_INPUT`. */
-function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
-  const [path, ...others] = subjectsOf(params, value);
-  if (path === undefined || others.length > 0) throw notAPath("the evidence must be one path");
-  return path;
-}
-
 function decoded(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -206,7 +191,6 @@ function decoded(bytes: Uint8Array, path: string): string {
   }
 }
 
-/** Returns a text of at most this many characters; `…` stands for the rest. */
 export function shortened(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max - 1)}…` : text;
 }

@@ -27,7 +27,6 @@ const SHOWN_MAX = 50;
 
 const placesSchema = z.union([z.string(), z.array(z.string()).max(SHOWN_MAX)]).transform((given) => [given].flat());
 
-/** Checks whether each claimed task is shown by changed files, or by lines that are there. */
 export const tasksShown = defineVerifier({
   about: "Each claimed task of a plan is shown by changed files, or by lines of files.",
   params,

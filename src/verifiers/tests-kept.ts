@@ -23,18 +23,9 @@ type Params = z.infer<typeof params>;
 
 /** Files with tests, as runners look for them. */
 const TEST_FILES = [
-  ...[
-    "**/test/**",
-    "**/tests/**",
-    "**/__tests__/**",
-    "**/spec/**",
-    "**/*.test.*",
-    "**/*.spec.*",
-    "**/*_test.*",
-    "**/*_spec.*",
-  ],
-  ...["**/test_*.py", "**/*Test.*", "**/*Tests.*", "**/*.rs"],
-];
+  ...["test/**", "tests/**", "__tests__/**", "spec/**", "*.test.*", "*.spec.*", "*_test.*", "*_spec.*"],
+  ...["test_*.py", "*Test.*", "*Tests.*", "*.rs"],
+].map((name) => `**/${name}`);
 
 /** A test: its name, the number of lines that assert something, and what identifies it under another name. */
 const testSchema = z.tuple([z.string(), z.number(), z.string()]);
@@ -49,7 +40,6 @@ const testsSchema = z.strictObject({
 
 type Tests = z.infer<typeof testsSchema>;
 
-/** Checks whether the tests of a project are still there, are run, and assert as much as before. */
 export const testsKept = defineVerifier({
   about: "The tests that there were are still there, are not turned off, and assert as much.",
   params,
@@ -101,9 +91,9 @@ function withoutComments(lines: readonly string[]): string[] {
   });
 }
 
-/** What begins a comment or a text. */
+/** The beginnings of comments and texts. */
 const BEGINS = /\/[/*]|"""|'''|["'`]|^=begin\b/g;
-/** What ends those that may have several lines. */
+/** The ends of those that may have several lines. */
 const ENDS = new Map([
   ["/*", "*/"],
   ['"""', '"""'],
@@ -111,7 +101,7 @@ const ENDS = new Map([
   ["=begin", "=end"],
 ]);
 
-/** Returns what ends the comment or the text in which a line ends; undefined if it ends in none. */
+/** Returns the end of the comment or the text that a line leaves open; undefined if it leaves none open. */
 function openAfter(line: string, openBefore: string | undefined): string | undefined {
   let open = openBefore;
   // A quotation mark without its partner, such as an apostrophe.

@@ -7,7 +7,17 @@ import { isPhasegateError } from "../errors.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { defineVerifier, failedSchema } from "./define-verifier.js";
-import { boundedReader, findNamed, isNamedBy, namedFilesParams, plainPath, sinceWords } from "./named-files.js";
+import {
+  boundedReader,
+  findNamed,
+  isNamedBy,
+  LISTED_MAX,
+  listed,
+  namedFilesParams,
+  namedPaths,
+  plainPath,
+  sinceWords,
+} from "./named-files.js";
 import { isGlob, pathsParam, WrongParam } from "./params.js";
 import { harmless, sha256, shortened, shownPath, shownPaths } from "./subject.js";
 
@@ -24,7 +34,7 @@ const params = z.strictObject({
 /** A file as it was: its digest, and its text if that is short. A link is compared by the content of its file. */
 const fileSchema = z.strictObject({
   path: z.string(),
-  /** `unreadable` is what can't be compared; `skipped` is a folder that is not read. */
+  /** `unreadable` can't be compared; `skipped` is a folder that is not read. */
   kind: z.enum(["file", "link", "skipped", "unreadable"]),
   digest: z.string().optional(),
   text: z.string().optional(),
@@ -32,10 +42,9 @@ const fileSchema = z.strictObject({
 
 type FileState = z.infer<typeof fileSchema>;
 
-/** What the files were like; or why that could not be read, which an agent may have caused. */
+/** The files as they were; or why they could not be read, which an agent may have caused. */
 const snapshotSchema = z.union([z.strictObject({ files: z.array(fileSchema) }), failedSchema]);
 
-/** Checks whether files are byte for byte as they were when the phase was entered. */
 export const unchangedSincePhaseStart = defineVerifier({
   about: "Files are as they were when the phase was entered.",
   params,
@@ -64,24 +73,18 @@ export const unchangedSincePhaseStart = defineVerifier({
       return { ok: false, message, ran };
     }
     if (files.length === 0 && now.length === 0 && given.allow_none !== true) {
-      return {
-        ok: false,
-        message: `there is nothing to compare: ${ran} named no file then, and names none now`,
-        ran,
-      };
+      const message = `there is nothing to compare: ${ran} named no file then, and names none now`;
+      return { ok: false, message, ran };
     }
     const changes = changesBetween(files, now);
     if (changes.length === 0) return { ok: true, message: asBefore(paths, now, since), ran, digest: digestOf(now) };
-    const message = `${listed(changes)} ${since}; undo these changes`;
+    const told = changes.map((change) => `${shownPath(change.path)} ${kindOf(change)}`);
+    const message = `${listed(told)} ${since}; undo these changes`;
     return { ok: false, message, ran, digest: digestOf(now), output: await differences(changes) };
   },
 });
 
 type Params = z.infer<typeof params>;
-
-function namedPaths({ path, paths }: Params): readonly string[] {
-  return (paths ?? [path ?? ""]).map(plainPath);
-}
 
 /** Limits of the texts in a snapshot, in characters of JSON: of one file, and of all. */
 const TEXT_MAX = 64 * 1024;
@@ -129,7 +132,6 @@ async function bytesAt(read: (path: string) => Promise<Uint8Array>, path: string
   }
 }
 
-/** Returns a text; undefined for bytes that are not a text. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -139,7 +141,6 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The change of a file. */
 interface Change {
   readonly path: string;
   readonly before?: FileState;
@@ -158,34 +159,19 @@ function changesBetween(before: readonly FileState[], now: readonly FileState[])
   return [...changes, ...[...states.values()].map((state) => ({ path: state.path, now: state }))];
 }
 
-/** Returns a digest of all files with their paths. */
 function digestOf(states: readonly FileState[]): string {
   return sha256(new TextEncoder().encode(JSON.stringify(states.map(({ path, kind, digest }) => [path, kind, digest]))));
 }
 
-/** Describes what is as before. A path that names nothing is told: it may be misspelt. */
+/** Says that the files are as before, and which paths name nothing: they may be misspelt. */
 function asBefore(paths: readonly string[], now: readonly FileState[], since: string): string {
   const [count, files] = now.length === 1 ? ["1 file", "is"] : [`${now.length} files`, "are"];
   const none = paths.filter((path) => !now.some((state) => isNamedBy(path, state.path)));
   const missing = none.map((path) => `${shownPath(path)} ${isGlob(path) ? "names nothing" : "does not exist"}`);
-  const named =
-    now.length === 0
-      ? ""
-      : `: ${shownPaths(
-          now.map(({ path }) => path),
-          LISTED_MAX,
-        )}`;
+  const names = now.map(({ path }) => path);
+  const named = names.length === 0 ? "" : `: ${shownPaths(names, LISTED_MAX)}`;
   const told = missing.length > LISTED_MAX ? [`${missing.length} of the paths and patterns name no file`] : missing;
   return [`${count} ${files} unchanged ${since}${named}`, ...told].join("; ");
-}
-
-/** Maximum number of files that a message names. */
-const LISTED_MAX = 5;
-
-function listed(changes: readonly Change[]): string {
-  const names = changes.slice(0, LISTED_MAX).map((change) => `${shownPath(change.path)} ${kindOf(change)}`);
-  const more = changes.length - LISTED_MAX;
-  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
 }
 
 function kindOf({ before, now }: Change): string {
@@ -251,7 +237,7 @@ async function lineDifferences(before: readonly string[], now: readonly string[]
   return lines;
 }
 
-/** Returns how many lines at the beginning are equal. */
+/** Returns the number of lines at the beginning that are equal. */
 function equalFrom(some: readonly string[], others: readonly string[]): number {
   const index = some.findIndex((line, at) => line !== others[at]);
   return index === -1 ? some.length : index;

@@ -9,9 +9,9 @@ import { workingFolder } from "../sandbox/sandbox.js";
 import {
   type CommittedFile,
   changedFiles,
-  committedFiles,
   contentOf,
   fileName,
+  filesOf,
   folderCheck,
   inFolder,
   isEmptyFolder,
@@ -62,17 +62,13 @@ export async function uncommittedIn(
   return found;
 }
 
-/**
- * Returns the project's repository and that of the folder: an agent could make the folder a repository of its own, in
- * which everything is committed.
- */
+/** Returns the repositories of project and folder: an agent could make a new one, in which everything is committed. */
 async function repositoriesOf(root: string, folder: string): Promise<GitRepository[]> {
   const [ofRoot, ofFolder] = [await findRepository(root), await findRepository(folder)];
   const all = [ofRoot, ofFolder].filter((repository) => repository !== undefined);
   return ofRoot?.workTree === ofFolder?.workTree ? all.slice(0, 1) : all;
 }
 
-/** How uncommitted files are looked for. */
 interface Uncommitted extends Looking {
   readonly untracked: boolean;
 }
@@ -80,8 +76,7 @@ interface Uncommitted extends Looking {
 /** Lists the files that are neither committed nor ignored. */
 const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
 
-const LIST = ["ls-files", "--stage", "-z"];
-/** Lists `.gitignore` files that are ignored themselves, and nothing else of what is ignored. */
+/** Lists `.gitignore` files that are ignored themselves, without other ignored files. */
 const IGNORED_RULES = [
   ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
   ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
@@ -97,12 +92,9 @@ async function uncommitted(
   const { workTree } = repository;
   const below = relative(workTree, folder).split(sep).join("/");
   return withGitView(looking, repository, async (tree) => {
-    if (repository.head !== undefined) {
-      // A new index has none of the flags that hide a changed file from git.
-      await output(tree, ["read-tree", "HEAD"]);
-      await requireIntactTree(tree, repository.head);
-    }
-    const files = committedFiles(await output(tree, LIST));
+    // A new index has none of the flags that hide a changed file from git.
+    const files = repository.head === undefined ? [] : await filesOf(tree, "HEAD");
+    if (repository.head !== undefined) await requireIntactTree(tree, repository.head);
     const above = files.find((file) => isSubmodule(file) && isBelow(below, file.path));
     if (above !== undefined) return inSubmodule(looking, workTree, above, folder, depth);
     const wanted = files.filter(({ path }) => isBelow(path, below));
@@ -117,8 +109,10 @@ async function uncommitted(
       if (name.endsWith("/")) found.push(...(await inNested(looking, workTree, name.slice(0, -1), depth)));
       else found.push(name);
     }
-    const hiding = hidingIn(await output(tree, IGNORED_RULES, { cwd: folder }));
-    return [...found, ...(await withoutProducts(workTree, hiding, committed))];
+    // Uncommitted rules must not hide changes, or themselves.
+    const ignored = namesIn(await output(tree, IGNORED_RULES, { cwd: folder }));
+    const rules = ignored.filter((entry) => /^!! (?:.*\/)?\.gitignore$/is.test(entry)).map((entry) => entry.slice(3));
+    return [...found, ...(await withoutProducts(workTree, rules, committed))];
   });
 }
 
@@ -196,11 +190,6 @@ function foldersAbove(path: string): string[] {
   return folders;
 }
 
-/** Returns the ignored .gitignore files. Uncommitted rules must not hide changes, or themselves. */
-function hidingIn(ignored: Buffer): string[] {
-  return namesIn(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
-}
-
 /** The contents of files, as `contentOf` tells them, by their names. */
 type Contents = Readonly<Record<string, string>>;
 
@@ -215,7 +204,6 @@ export async function stateOf(looking: Looking, path = "."): Promise<{ head: str
   return { head, files };
 }
 
-/** Returns the names whose contents differ. */
 export function changesBetween(before: Contents, now: Contents): readonly string[] {
   const all = new Set([...Object.keys(before), ...Object.keys(now)]);
   return [...all].filter((file) => before[file] !== now[file]);
@@ -224,9 +212,7 @@ export function changesBetween(before: Contents, now: Contents): readonly string
 /** Maximum number of uncommitted files that are compared. */
 const FILES_MAX = 5_000;
 
-/**
- * Returns the contents of the files that differ from a commit, by their names. Throws `CheckFailed` for what can't be read.
- */
+/** Returns the contents of the files that differ from a commit, by their names. Throws `CheckFailed`. */
 export async function contentsIn(looking: Looking, path = ".", head?: string): Promise<Record<string, string>> {
   const found = await uncommittedIn({ ...looking, untracked: true }, path, head);
   if (found.size > FILES_MAX)
@@ -283,7 +269,8 @@ async function signatures(looking: Looking) {
   }
 }
 
-async function workTreeOf(root: string): Promise<string> {
+/** Returns the work tree around a project; the project itself without a repository. */
+export async function workTreeOf(root: string): Promise<string> {
   return (await findRepository(root))?.workTree ?? root;
 }
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from "phasegate";
 import { describe, expect, it } from "vitest";
-import { isEqualJson, parsePointer, valueAt } from "../../src/verifiers/json-value.js";
+import { parsePointer, valueAt } from "../../src/verifiers/json-value.js";
 import { aProject, refused } from "./a-project.js";
 
 /** Returns the error that a call throws. */
@@ -142,11 +142,17 @@ describe("json_value", () => {
   });
 });
 
-describe("isEqualJson", () => {
-  it("compares as JSON, in any order of keys", () => {
-    expect(isEqualJson([1, { a: [true, null], b: "x" }], [1, { b: "x", a: [true, null] }])).toBe(true);
-    expect(isEqualJson(1.0, 1)).toBe(true);
-    const unlike: [JsonValue | undefined, JsonValue][] = [
+describe("equals", () => {
+  it("compares as JSON, in any order of keys", async () => {
+    const isEqual = async (value: JsonValue, equals: JsonValue) => {
+      const { verify } = await aProject({ "r.json": JSON.stringify({ value }) });
+      return (await verify("json_value", { path: "r.json", pointer: "/value", equals })).ok;
+    };
+    expect(await isEqual([1, { a: [true, null], b: "x" }], [1, { b: "x", a: [true, null] }])).toBe(true);
+    expect(await isEqual(1.0, 1)).toBe(true);
+    expect(await isEqual(-0, 0)).toBe(true);
+    expect(await isEqual(JSON.parse('{"__proto__": 1}'), JSON.parse('{"__proto__": 1}'))).toBe(true);
+    const unlike: [JsonValue, JsonValue][] = [
       [[1, 2], [1]],
       [[1], [1, 2]],
       [{ a: 1 }, [1]],
@@ -159,9 +165,12 @@ describe("isEqualJson", () => {
       [0, false],
       ["", null],
       ["1", 1],
-      [undefined, null],
     ];
-    for (const [value, wanted] of unlike) expect(isEqualJson(value, wanted)).toBe(false);
+    for (const [value, wanted] of unlike) expect(await isEqual(value, wanted)).toBe(false);
+    const { verify } = await aProject({ "r.json": "{}" });
+    expect(await verify("json_value", { path: "r.json", pointer: "/value", equals: null })).toMatchObject({
+      ok: false,
+    });
   });
 });
 

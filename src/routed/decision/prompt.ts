@@ -141,9 +141,7 @@ function endText({ workflow, allowed }: DecisionRequest): string {
   return ` ${json(step.name)} is a step of this workflow; only ${json(FINISH)} ends the work.`;
 }
 
-/**
- * Returns the names that the definition has: any other name is a client's text, or a step that the workflow has lost.
- */
+/** Returns the names that the definition has: any other is a client's text, or a step that the workflow has lost. */
 function knownSteps({ workflow, currentStep, assumedStep }: DecisionRequest) {
   const known = (name: string | undefined) => workflow.steps.find((step) => step.name === name)?.name;
   return { currentStep: known(currentStep), assumedStep: known(assumedStep) };

@@ -15,12 +15,11 @@ export const STATUS_WORDS = {
   completed: "COMPLETED",
   failed: "FAILED",
 } as const;
-/** The state of an instance of a routed workflow. */
 export type RoutedStatus = keyof typeof STATUS_WORDS;
 
 /** A client's report on a step. Additional keys are stored. */
 export interface StepReport {
-  /** How it went: `success`, `failure`, or a word of the workflow. */
+  /** The outcome: `success`, `failure`, or a word of the workflow. */
   readonly status: string;
   /** Results as JSON; what a gate checks. */
   readonly details?: JsonObject;
@@ -40,7 +39,6 @@ export interface RoutedHistoryEntry {
   readonly stepName: string;
   /** The step that a client that came back thought it was on, if the workflow has such a step. */
   readonly assumedStep?: string;
-  /** The client's report. */
   readonly report?: StepReport;
   /** The report's status; `RESUMING` for a client that came back. */
   readonly outcomeStatus: string;

@@ -21,30 +21,25 @@ const version = z.int().check(z.positive());
 const count = z.int().check(z.nonnegative());
 
 const stepSchema = z.object({
-  /** Its name. */
   name: z.string(),
   /** The only steps, or `FINISH`, that may follow. Any if missing. */
   next: z.optional(z.array(z.string())),
   /** The gate for the report's `details`. None if missing. */
   gate: z.optional(fieldGateSchema),
-  /** How often the step may be entered. Any number of times if missing. */
+  /** The number of times that the step may be entered; any number if missing. */
   maxVisits: z.optional(z.int().check(z.positive())),
 });
-/** A pinned step. */
 export type PinnedStep = z.infer<typeof stepSchema>;
 
-/** Checks a pinned structure. */
 export const routedStructureSchema = z.object({
-  /** The workflow's name. */
   name: z.string(),
   /** The digest of its definition. */
   revision: z.string(),
   /** What the workflow is for. */
   goal: text,
-  /** At least one. */
   steps: z.array(stepSchema).check(z.minLength(1)),
 });
-/** What a session pins: editing a workflow changes neither transitions nor gates of sessions under way. */
+/** The structure that a session pins: an edited workflow changes neither transitions nor gates of sessions under way. */
 export type RoutedStructure = z.infer<typeof routedStructureSchema>;
 
 /** The snapshots of the step that is entered. */
@@ -77,16 +72,13 @@ const reported = {
   operation: z.enum(["advance", "resume"]),
   /** The current step. */
   step: z.string(),
-  /** Where the client thought that it was. */
+  /** The step that the client believed to be current. */
   assumedStep: text,
-  /** The report. */
   report: storedObjectSchema,
-  /** The client's updates of the context. */
   contextUpdates: storedObjectSchema,
 };
 
 const answer = {
-  /** The name of the step. */
   step: z.string(),
   /** The approver's name as the host knows it; as the caller gave it, if it is not authenticated. */
   by: z.string(),
@@ -96,13 +88,11 @@ const answer = {
   asked: version,
   /** True if there was a valid signature by that name's key. */
   authenticated: z.boolean(),
-  /** The signature, if there is one. */
   signature: z.optional(signatureSchema),
   /** The id of the public key that the signature was checked with. */
   keyId: text,
 };
 
-/** Checks a stored event. */
 export const routedEventSchema = z.discriminatedUnion("type", [
   /** An instance starts and pins the workflow's transitions and gates. Without a first step, the decider picks it. */
   z.object({
@@ -140,21 +130,16 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     ...approvalSchema.shape,
     evidenceHash: z.string(),
   }),
-  /** A person approves. */
   z.object({ type: z.literal("approved"), ...answer, note: text }),
-  /** A person denies, and says what to change. */
   z.object({ type: z.literal("denied"), ...answer, note: z.string() }),
-  /** The next step is decided. */
   z.object({
     type: z.literal("decided"),
     /** The step that the decision is on; missing for the first one. */
     from: text,
     next: z.string(),
-    /** The decider's updates of the context. */
     contextUpdates: storedObjectSchema,
     status: z.union([stored("active"), stored("paused"), stored("completed"), stored("failed")]),
     reasoning: text,
-    /** The cost of the decision, if it is known. */
     usage: z.optional(
       z.object({
         model: text,
@@ -163,7 +148,6 @@ export const routedEventSchema = z.discriminatedUnion("type", [
         requests: z.optional(z.number()),
       }),
     ),
-    /** How long the decision took. */
     milliseconds: z.number(),
     /** What was interpreted differently from the answer, and why. */
     notes: z.optional(z.readonly(z.array(z.string()))),
@@ -185,18 +169,24 @@ export const routedEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("cancelled"), reason: text }),
   z.object({ type: z.literal("deleted"), reason: text, operator: text }),
 ]);
-/** One event of a routed session. */
 export type RoutedEvent = z.infer<typeof routedEventSchema>;
 
-/** An event of one type. */
 export type RoutedEventOf<T extends RoutedEvent["type"]> = Extract<RoutedEvent, { type: T }>;
+
+/** Returns the first event of a type in a commit. */
+export function eventIn<T extends RoutedEvent["type"]>(
+  { events }: { readonly events: readonly RoutedEvent[] },
+  type: T,
+): RoutedEventOf<T> | undefined {
+  return events.find((event): event is RoutedEventOf<T> => event.type === type);
+}
 
 const pendingSchema = z.object({
   /** The call that it is for. */
   operation: z.enum(["start", "advance", "resume"]),
   /** The version of the commit that holds the report, or the start. */
   version,
-  /** Where the client thought that it was. */
+  /** The step that the client believed to be current. */
   assumedStep: text,
   /** Identifies the report and its updates, so that a repeated report is recognised. */
   digest: z.string(),
@@ -207,7 +197,6 @@ const pendingSchema = z.object({
 export type PendingDecision = z.infer<typeof pendingSchema>;
 
 const factsSchema = z.object({
-  /** The name of the workflow. */
   workflow: z.string(),
   /** The revision that the session has pinned. */
   revision: z.string(),
@@ -217,11 +206,10 @@ const factsSchema = z.object({
   total: z.int().check(z.positive()),
   /** The context, with all updates merged in. */
   context: storedObjectSchema,
-  /** The question that no decider has answered yet, if there is one. */
   pending: z.optional(pendingSchema),
   /** The report that was decided last, and the commit that did it: a repeated report gets the same answer. */
   answered: z.optional(z.object({ digest: z.string(), version })),
-  /** How often steps with `maxVisits` were entered. */
+  /** The number of visits to steps with `maxVisits`. */
   visits: z.record(z.string(), z.int()),
   /** Failures in a row at the gate of the current step. */
   attempts: count,
@@ -237,7 +225,6 @@ const factsSchema = z.object({
 /** The part of a head that every status has. */
 export type RoutedFacts = z.infer<typeof factsSchema>;
 
-/** Checks a stored head. */
 export const routedHeadSchema = z.discriminatedUnion("status", [
   z.object({ status: stored("active"), ...factsSchema.shape }),
   z.object({ status: stored("paused"), ...factsSchema.shape, reason: text }),
@@ -246,7 +233,6 @@ export const routedHeadSchema = z.discriminatedUnion("status", [
     status: stored("failed"),
     ...factsSchema.shape,
     completedAt: z.string(),
-    /** The code of the error. */
     code: z.string(),
     reason: z.string(),
     /** True if `retry` can continue it. */
@@ -275,12 +261,11 @@ export function structureOf({ name, revision, goal, steps }: RoutedDefinition): 
   };
 }
 
-/** Returns a step by its name. */
 export function stepOf(structure: RoutedStructure, name: string): PinnedStep | undefined {
   return structure.steps.find((step) => step.name === name);
 }
 
-/** How often steps with `maxVisits` were entered, by name. */
+/** The number of visits to steps with `maxVisits`, by name. */
 type Visits = Readonly<Record<string, number>>;
 
 /**
@@ -301,19 +286,18 @@ export function visitsOf(name: string, visits: Visits): number {
   return Object.hasOwn(visits, name) ? (visits[name] ?? 0) : 0;
 }
 
-/** What an event of a type says, without what the head knows. */
+/** The members of an event, without those that the head knows. */
 type Said<T extends RoutedEvent["type"], Known extends PropertyKey = never> = Omit<
   RoutedEventOf<T>,
   "type" | "step" | Known
 >;
 
-/** A report as it is recorded, with its digest and the context that its updates were merged in, which the caller has bounded. */
+/** A report as it is recorded, with its digest, and the context with its updates, which the caller has bounded. */
 export interface ReportFacts extends Said<"reported", "warnings" | "verification"> {
   readonly digest: string;
   readonly context: JsonObject;
 }
 
-/** A command to a routed session. */
 export type RoutedCommand =
   | ({ readonly type: "start"; readonly digest: string } & Said<"started">)
   | ({ readonly type: "assign" } & Said<"assigned">)

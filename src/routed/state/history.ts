@@ -20,7 +20,7 @@ export interface RoutedDecision {
   readonly reasoning?: string;
   /** The cost of the decision, if the decider tells it. */
   readonly usage?: DecisionUsage;
-  /** How long the decider took. */
+  /** The time that the decider took. */
   readonly milliseconds: number;
   /** ISO 8601, UTC. */
   readonly at: string;
@@ -50,7 +50,7 @@ export interface RoutedEntry {
   readonly problems?: readonly Problem[];
   /** The results of the gate's verifiers. */
   readonly verification?: readonly Verification[];
-  /** How much of both an agent may see; everything if missing. */
+  /** The part of both that an agent may see; everything if missing. */
   readonly reveal?: Reveal;
   /** Why it failed, or a person's note. */
   readonly reason?: string;
@@ -58,7 +58,7 @@ export interface RoutedEntry {
   readonly by?: string;
 }
 
-/** A commit with what history needs of it. */
+/** The part of a commit that a history needs. */
 export interface EntryCommit {
   readonly version: number;
   readonly at: string;
@@ -73,10 +73,7 @@ const STARTED = "STARTED";
 /** A history that grows commit by commit. */
 export class RoutedHistory {
   readonly entries: RoutedEntry[];
-  /**
-   * The index of the last entry that a decider or a person is asked about: suspensions and retries may come
-   * after it.
-   */
+  /** The index of the last question to a decider or a person: suspensions and retries may come after it. */
   #asked: number;
 
   /** Continues these entries, and owns them from then on. */
@@ -148,10 +145,7 @@ export function withReveal(entry: RoutedEntry, structure: RoutedStructure): Rout
   return reveal === "fields" ? entry : { ...entry, reveal };
 }
 
-/**
- * Returns true if a decider or a person is asked about the entry: suspensions and retries may come before
- * the answer.
- */
+/** Returns true if a decider or a person is asked about the entry. */
 function isQuestion({ report, outcomeStatus }: RoutedEntry): boolean {
   return report !== undefined || outcomeStatus === STARTED;
 }

@@ -18,7 +18,6 @@ import { decideRouted } from "./transition.js";
 
 const eventsSchema = z.array(routedEventSchema);
 
-/** The machine of routed sessions. */
 export const routedMachine: Machine<RoutedCommand, RoutedEvent, RoutedHead> = {
   kind: "routed",
   schema: ROUTED_SCHEMA,
@@ -35,18 +34,15 @@ export const routedMachine: Machine<RoutedCommand, RoutedEvent, RoutedHead> = {
     createdAt: head.createdAt,
     completedAt: "completedAt" in head ? head.completedAt : undefined,
   }),
-  payloadsOf: (event) =>
-    "snapshots" in event
-      ? (event.snapshots ?? []).flatMap(({ value }) =>
-          value !== undefined && "payload" in value ? [value.payload] : [],
-        )
-      : [],
+  payloadsOf(event) {
+    const snapshots = "snapshots" in event ? (event.snapshots ?? []) : [];
+    return snapshots.flatMap(({ value }) => (value !== undefined && "payload" in value ? [value.payload] : []));
+  },
 };
 
 /** Routed sessions, for `copySessions({ kinds })`. */
 export const ROUTED_SESSIONS: SessionKind = sessionKind(routedMachine);
 
-/** The kernel of routed sessions. */
 export type RoutedKernel = Kernel<RoutedCommand, RoutedEvent, RoutedHead>;
 /** The current state of a routed session. */
 export type RoutedSession = Current<RoutedHead>;

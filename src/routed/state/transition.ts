@@ -32,7 +32,6 @@ export function decideRouted(head: RoutedHead | undefined, command: RoutedComman
   return error === undefined ? { ok: true, ...outcomeOf(head, command, context) } : { ok: false, error };
 }
 
-/** An operation on a routed session. */
 export type RoutedOperation = "advance" | "resume" | "suspend" | "cancel" | "retry" | "approve" | "deny" | "delete";
 
 /** Returns the operations that a session's state allows, most usual first. */
@@ -248,7 +247,7 @@ function outcomeOf(head: RoutedHead, command: LaterCommand, { at, version }: Dec
   }
 }
 
-/** All that a head may have besides what every status has. */
+/** A head with the members of all statuses. */
 type AnyHead = RoutedFacts & {
   readonly status: string;
   readonly reason?: string;
@@ -257,7 +256,6 @@ type AnyHead = RoutedFacts & {
   readonly retryable?: boolean;
 };
 
-/** Returns the part of a head that every status has. */
 function factsOf(head: RoutedHead): RoutedFacts {
   const { status, reason, completedAt, code, retryable, ...facts }: AnyHead = head;
   return facts;
@@ -305,7 +303,7 @@ function decided(
     context,
     pending: undefined,
     answered: pending && { digest: pending.digest, version },
-    // FINISH is no step to be on: an instance that fails keeps its step.
+    // An instance can't be on FINISH: one that fails keeps its step.
     step: next === FINISH && status !== "completed" ? step : next,
     visits: counted ? { ...visits, [next]: visitsOf(next, visits) + 1 } : visits,
     baseline: snapshots === undefined ? (stays ? head.baseline : undefined) : version,
@@ -329,7 +327,6 @@ function decided(
   }
 }
 
-/** Returns the error for an instance that does not exist. */
 export function noInstance(id: SessionId): PhasegateError<"SESSION_NOT_FOUND"> {
   return new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
     remedy: "Use the instance_id as start gave it, or start a new instance.",

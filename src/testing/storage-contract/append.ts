@@ -16,7 +16,7 @@ import {
 } from "../contract.js";
 import type { StageChecks } from "./stage.js";
 
-const RACERS = 16;
+const RACERS = Array.from({ length: 16 }, (_, index) => `racer ${index}`);
 
 /** Compare-and-set: a commit is accepted only after the newest one. */
 export const appendChecks: StageChecks = {
@@ -62,14 +62,20 @@ export const appendChecks: StageChecks = {
   "append: of concurrent first commits of a session, stores exactly one, and refuses the others with CONFLICT": async ({
     storage,
   }) => {
-    const winner = await race(storage, (name) => makeCommit({ body: name }));
+    const winner = await race(
+      RACERS.map((body) => makeCommit({ body })),
+      storage,
+    );
     assert.deepEqual(await collect(storage.log(winner.sessionId)), [winner]);
   },
   "append: of concurrent next commits, stores exactly one, and refuses the others with CONFLICT": async ({
     storage,
   }) => {
     const [first] = await appendAll(storage, [makeCommit()]);
-    const winner = await race(storage, (name) => nextCommit(first, { body: name }));
+    const winner = await race(
+      RACERS.map((body) => nextCommit(first, { body })),
+      storage,
+    );
     assert.deepEqual(await collect(storage.log(first.sessionId)), [first, winner]);
   },
   "append: keeps sessions independent of each other": async ({ storage }) => {
@@ -93,12 +99,12 @@ function conflicts(storage: StorageAdapter, commit: Commit): Promise<void> {
   return refuses("CONFLICT", storage.append(commit));
 }
 
-/** Appends several commits at the same time. One must be accepted, and is returned; the others must be refused. */
-async function race(storage: StorageAdapter, make: (name: string) => Commit): Promise<Commit> {
-  const commits = Array.from({ length: RACERS }, (_, index) => make(`racer ${index}`));
-  const results = await Promise.all(commits.map((commit) => wins(storage.append(commit))));
-  const winners = commits.filter((_, index) => results[index]);
-  assert.equal(winners.length, 1, `of ${RACERS} commits at once one must win, not ${winners.length}`);
+/** Appends commits at the same time, to adapters in turn. One must be accepted, and is returned; others are refused. */
+export async function race(commits: readonly Commit[], ...storages: [StorageAdapter, ...StorageAdapter[]]) {
+  const appends = commits.map((commit, index) => (storages[index % storages.length] ?? storages[0]).append(commit));
+  const won = await Promise.all(appends.map(wins));
+  const winners = commits.filter((_, index) => won[index]);
+  assert.equal(winners.length, 1, `of ${commits.length} commits at once one must win, not ${winners.length}`);
   return present(winners[0], "the winner");
 }
 

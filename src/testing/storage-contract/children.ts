@@ -126,7 +126,6 @@ function workerFile(): string {
   return join(root, "dist", "testing", "storage-worker.js");
 }
 
-/** The task of a child process. */
 export type WorkerTask =
   /**
    * Appends `count` times, to the sessions in turn or, with `isTogether`, to all of them at the same time. Writes
@@ -197,7 +196,6 @@ const marked = defineWorkflow({
   })),
 });
 
-/** The type of that workflow. */
 export const MARKED = "marked";
 
 /** Creates an engine with that workflow and without limits. */

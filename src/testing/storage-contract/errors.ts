@@ -17,7 +17,6 @@ const BAD: Readonly<Record<string, (sound: Commit) => Commit>> = {
   "a creation time that is none": (sound) => ({ ...sound, summary: { ...sound.summary, createdAt: "yesterday" } }),
 };
 
-/** Failures are reported, and leave nothing behind. */
 export const errorChecks: StageChecks = {
   "errors: refuses a commit that can't be stored, with any error, and keeps nothing of it": async ({ storage }) => {
     const refused = async (spoil: (sound: Commit) => Commit) => {

@@ -8,12 +8,14 @@ import {
   collect,
   commitChain,
   eachOf,
+  hashesIn,
   makeCommit,
   nextCommit,
   present,
   refuses,
   wins,
 } from "../contract.js";
+import { race } from "./append.js";
 import { methodOf, type StageChecks } from "./stage.js";
 
 const NOBODY = parseSessionId("nobody");
@@ -98,10 +100,7 @@ export const growthChecks: StageChecks = {
       }
     };
     await Promise.all([write(), tidy()]);
-    assert.deepEqual(
-      (await collect(storage.log(commit.sessionId))).map(({ hash }) => hash),
-      appended,
-    );
+    assert.deepEqual(await hashesIn(storage.log(commit.sessionId)), appended);
   },
   "compact: does not create a session that is missing or was removed, whose id is still refused with CONFLICT": async ({
     storage,
@@ -176,7 +175,6 @@ export const optionalChecks: StageChecks = {
   },
 };
 
-/** Returns a text that can hardly be compressed. */
 function incompressible(seed: number): string {
   return Array.from({ length: 8 }, (_, index) => digest(`${seed} ${index}`)).join("");
 }
@@ -213,7 +211,7 @@ export const instanceChecks: StageChecks = {
   },
   "instances: of concurrent appends to both, exactly one is stored for each version, and the others are refused with CONFLICT":
     async (stage) => {
-      const both = [stage.storage, await stage.another()] as const;
+      const [one, other] = [stage.storage, await stage.another()];
       let before: Parameters<typeof nextCommit>[0] | undefined;
       const hashes: string[] = [];
       for (let round = 0; round < 5; round++) {
@@ -221,20 +219,11 @@ export const instanceChecks: StageChecks = {
           const body = `round ${round}, racer ${racer}`;
           return before === undefined ? makeCommit({ body }) : nextCommit(before, { body });
         });
-        const won = await Promise.all(
-          commits.map((commit, racer) => wins(both[racer % 2 === 0 ? 0 : 1].append(commit))),
-        );
-        const winners = commits.filter((_, index) => won[index]);
-        assert.equal(winners.length, 1, `of ${RACERS} at once one must win, not ${winners.length}`);
-        before = present(winners[0], "the winner");
+        before = await race(commits, one, other);
         hashes.push(before.hash);
       }
-      for (const storage of both) {
-        const log = await collect(storage.log(makeCommit().sessionId));
-        assert.deepEqual(
-          log.map(({ hash }) => hash),
-          hashes,
-        );
+      for (const storage of [one, other]) {
+        assert.deepEqual(await hashesIn(storage.log(makeCommit().sessionId)), hashes);
       }
     },
   "instances: a session that one has removed is gone for the other, which is refused with CONFLICT": async (stage) => {

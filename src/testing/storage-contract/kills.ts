@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
-import { collect, makeCommit, NotTried, nextCommit, present } from "../contract.js";
+import { allPages, collect, makeCommit, NotTried, nextCommit, present } from "../contract.js";
 import { markedEngine, markersIn, markersOf, type StorageChild, type WorkerTask, withChildren } from "./children.js";
 import type { StageChecks, StorageProcess, StorageStage } from "./stage.js";
 
@@ -16,7 +16,6 @@ const ENGINE_SHARE = 5;
 /** The number of sessions that every second killed process works on at once: an adapter may write their commits together. */
 const TOGETHER = 12;
 
-/** Processes that are killed at random times. */
 export const killChecks: StageChecks = {
   "kills: acknowledged commits are complete, without gaps or duplicates, and the next append works": async (stage) => {
     const target = await durable(stage);
@@ -107,11 +106,10 @@ async function checkLives(stage: StorageStage, lines: readonly string[]): Promis
     assert.deepEqual(await markersIn(storage, id), markersOf(key), `the calls of ${id} are not there once each`);
     assert.equal((await engine.session(id).state()).head.status, "completed");
   }
-  const listed = (await listAll(storage)).map(({ sessionId }) => String(sessionId));
+  const listed = (await allPages(storage, ALL)).map(({ sessionId }) => String(sessionId));
   assert.deepEqual(listed.sort(), [...ids.values()].sort(), "there are other sessions than those that were begun");
 }
 
-/** Returns the key of the session that a line is about. */
 function keyIn(line: string): string {
   return (line.split(" ")[1] ?? "").split("-")[0] ?? "";
 }
@@ -197,7 +195,7 @@ async function checkSessions(storage: StorageAdapter, lines: readonly string[]):
   }
   for (const id of byId.keys()) assert.ok(listed.has(id), `session ${id} was acknowledged, and is in no list`);
   const active = summaries.filter(({ status }) => status === "active");
-  const filtered = await listAll(storage, { status: ["active"] });
+  const filtered = await allPages(storage, { ...ALL, status: ["active"] });
   assert.deepEqual(filtered, active, "the list of active sessions is not that of all");
   assert.ok((await storage.countActive(1e6)) >= active.length, "fewer sessions are counted as active than are");
   for (const [id, summary] of listed) await checkSession(storage, summary, byId.get(id) ?? []);
@@ -241,24 +239,16 @@ async function checkPayload(storage: StorageAdapter, id: SessionId, count: numbe
   );
 }
 
+const ALL = { limit: 1000 };
+
 /** Returns the sessions once nothing changes any more: a server may still carry out what a killed process has sent. */
 async function settled(storage: StorageAdapter): Promise<SessionSummary[]> {
   for (let before = "", now = ""; ; before = now) {
-    const summaries = await listAll(storage);
+    const summaries = await allPages(storage, ALL);
     now = JSON.stringify(summaries);
     if (now === before) return summaries;
     await delay(100);
   }
-}
-
-async function listAll(storage: StorageAdapter, query = {}): Promise<SessionSummary[]> {
-  const all: SessionSummary[] = [];
-  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-    const page = await storage.list({ ...query, limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
-    all.push(...page.items);
-    cursor = page.cursor;
-  }
-  return all;
 }
 
 function readLine(line: string): Acknowledged {

@@ -9,8 +9,9 @@ import {
   type SessionSummary,
   type StorageAdapter,
 } from "../../ports/storage-adapter.js";
-import type { SessionId } from "../../workflow/names.js";
+import { parseSessionId, type SessionId } from "../../workflow/names.js";
 import {
+  allPages,
   appendAll,
   commitChain,
   eachOf,
@@ -31,7 +32,7 @@ function idsIn(summaries: readonly SessionSummary[]): string[] {
   return summaries.map(({ sessionId }) => sessionId);
 }
 
-/** Returns the time so many hours after the first one. */
+/** Returns the time this number of hours after the first one. */
 function hourOf(hour: number): string {
   return new Date(Date.UTC(2026, 0, 1) + hour * 3_600_000).toISOString();
 }
@@ -40,7 +41,6 @@ const OLD = "2025-12-31T23:59:59.999Z";
 const NEW = "2026-01-01T00:00:00.000Z";
 const LATER = "2026-02-01T00:00:00.000Z";
 
-/** The contents and filters of lists. */
 export const listChecks: StageChecks = {
   "list: returns nothing for an empty storage": async ({ storage }) => {
     const page = await storage.list({});
@@ -146,9 +146,11 @@ export const changesChecks: StageChecks = {
     storage,
   }) => {
     const changes = changesOf(storage);
-    const [a, b, c] = ["a", "b", "c"].map((sessionId) => makeCommit({ sessionId }));
-    const [one, two, three] = [present(a, "a commit"), present(b, "a commit"), present(c, "a commit")];
-    const other = makeCommit({ sessionId: "other", summary: { kind: "routed" } });
+    const [one, two] = [makeCommit({ sessionId: "a" }), makeCommit({ sessionId: "b" })];
+    const [three, other] = [
+      makeCommit({ sessionId: "c" }),
+      makeCommit({ sessionId: "other", summary: { kind: "routed" } }),
+    ];
     await appendAll(storage, [one, two, three, other, nextCommit(one)]);
     const all = await changes();
     assert.deepEqual([...all.sessionIds].sort(), ["a", "b", "c"]);
@@ -204,7 +206,6 @@ async function expectIds(storage: StorageAdapter, query: SessionQuery, expected:
 
 const QUERIES: readonly SessionQuery[] = [{}, { status: ["active"] }];
 
-/** Pages, and cursors that stay valid. */
 export const pageChecks: StageChecks = {
   "list: returns each session once over all pages": async ({ storage }) => {
     const all = await fill(storage, 25);
@@ -235,7 +236,7 @@ export const pageChecks: StageChecks = {
       const page = await storage.list({ ...query, limit: 5 });
       assert.deepEqual(idsOf(page), all.slice(0, 5));
       // One of the next page, the last one of this page, which the cursor points at, and one before that.
-      for (const index of [5, 4, 1]) await removeNow(storage, present(all.splice(index, 1)[0], "an id"));
+      for (const index of [5, 4, 1]) await storage.remove(parseSessionId(all.splice(index, 1)[0]));
       await storage.append(
         makeCommit({ sessionId: `new${QUERIES.indexOf(query)}`, summary: { createdAt: timeOf(50) } }),
       );
@@ -274,22 +275,8 @@ function timeOf(index: number): string {
   return hourOf(20 + index);
 }
 
-/** Returns the ids on all pages of a query. */
-async function walk(storage: StorageAdapter, query: SessionQuery & { readonly limit: number }): Promise<string[]> {
-  const ids: string[] = [];
-  for (let page = await storage.list(query); ; ) {
-    ids.push(...idsOf(page));
-    assert.ok(
-      page.items.length <= query.limit,
-      `a page of ${page.items.length} sessions, where the limit is ${query.limit}`,
-    );
-    if (page.cursor === undefined) return ids;
-    page = await storage.list({ ...query, cursor: page.cursor });
-  }
-}
-
-async function removeNow(storage: StorageAdapter, id: string): Promise<void> {
-  await storage.remove(makeCommit({ sessionId: id }).sessionId);
+async function walk(...given: Parameters<typeof allPages>): Promise<string[]> {
+  return idsIn(await allPages(...given));
 }
 
 type Random = () => number;
@@ -402,7 +389,6 @@ function kindsOf(random: Random) {
   };
 }
 
-/** Returns a query with random filters. */
 function randomQuery(random: Random, model: StorageModel): SessionQuery {
   const maybe = <T extends object>(part: T): T | Record<string, never> => (random() < 0.4 ? part : {});
   const [one, ...others] = model.newest();
@@ -430,7 +416,6 @@ class StorageModel {
     this.#newest.delete(id);
   }
 
-  /** The newest commits of all sessions. */
   newest(): Commit[] {
     return [...this.#newest.values()];
   }

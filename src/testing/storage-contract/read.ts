@@ -24,7 +24,6 @@ const ODD_TEXTS = {
   "a long text of wide characters": "\u{1f331}\u00e9\ud800".repeat(20_000),
 } as const;
 
-/** Reading what was appended. */
 export const readChecks: StageChecks = {
   "read: returns nothing for an unknown id": async ({ storage }) => {
     assert.equal(await storage.read(NOBODY), undefined);
@@ -131,7 +130,6 @@ export const readChecks: StageChecks = {
   },
 };
 
-/** The capabilities that an adapter declares. */
 export const capabilityChecks: StageChecks = {
   "capabilities: have values that the port defines": async ({ storage }) => {
     const { durability, multiProcess, maxCommitBytes } = storage.capabilities;

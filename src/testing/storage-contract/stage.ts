@@ -35,10 +35,10 @@ export interface StorageContractModule extends StorageContractOptions {
 }
 
 const KILLS = 100;
+const NO_REOPEN = "the options have no `reopen`";
 
 /** A check on an empty storage. One that does not apply to the adapter ends with {@link NotTried}. */
 export type StageCheck = (stage: StorageStage) => Promise<void>;
-/** Checks by the promises that they test. */
 export type StageChecks = Readonly<Record<string, StageCheck>>;
 
 type Method = Exclude<keyof StorageAdapter, "capabilities">;
@@ -69,35 +69,34 @@ export class StorageStage {
     return new StorageStage(options, await comes(options.open(), "`open` must come to an end"));
   }
 
-  /** The number of processes to kill. */
   get kills(): number {
     return this.#options.kills ?? KILLS;
   }
 
-  /** True if the storage can be opened again. */
   get canReopen(): boolean {
     return this.#options.reopen !== undefined;
   }
 
-  /** Closes all adapters, and opens the storage again. */
   async reopen(): Promise<StorageAdapter> {
-    const reopen = ifThere(this.#options.reopen, "the options have no `reopen`");
     await this.close();
-    this.storage = this.#note(await comes(reopen(this.#givenOf(this.storage)), "`reopen` must come to an end"));
+    this.storage = await this.#opened();
     return this.storage;
   }
 
-  /** Opens another adapter next to the first. */
   async another(): Promise<StorageAdapter> {
-    const reopen = ifThere(this.#options.reopen, "the options have no `reopen`");
+    ifThere(this.#options.reopen, NO_REOPEN);
     const { multiProcess } = this.storage.capabilities;
     ifThere(multiProcess || undefined, "the adapter does not have the capability `multiProcess`");
+    return this.#opened();
+  }
+
+  async #opened(): Promise<StorageAdapter> {
+    const reopen = ifThere(this.#options.reopen, NO_REOPEN);
     return this.#note(await comes(reopen(this.#givenOf(this.storage)), "`reopen` must come to an end"));
   }
 
-  /** Returns how another process opens the storage. */
   async process(): Promise<StorageProcess> {
-    ifThere(this.#options.reopen, "the options have no `reopen`");
+    ifThere(this.#options.reopen, NO_REOPEN);
     return ifThere(this.#options.spawn, "the options have no `spawn`")(this.#givenOf(this.storage));
   }
 
@@ -106,14 +105,12 @@ export class StorageStage {
     return explained(error, this.#lastCall);
   }
 
-  /** Closes every open adapter once. */
   async close(): Promise<void> {
     const open = [...this.#open];
     this.#open.clear();
     for (const storage of open) await storage.close?.();
   }
 
-  /** Closes one adapter before the end of the case. */
   async closeOne(storage: StorageAdapter): Promise<void> {
     this.#open.delete(storage);
     await storage.close?.();
@@ -142,7 +139,6 @@ export class StorageStage {
   }
 }
 
-/** The most characters of a call in a message. */
 const CALL_MAX = 120;
 
 /** Returns a call as it could be written in code, shortened: an append without the text that it follows. */

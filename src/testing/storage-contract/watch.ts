@@ -19,7 +19,6 @@ class Watching {
     this.#ended.catch(() => {});
   }
 
-  /** Waits until the watch has returned these commits. */
   async until(commits: readonly Commit[]): Promise<void> {
     const missing = () => commits.filter(({ hash }) => !this.#seen.some((seen) => seen.hash === hash));
     while (missing().length > 0) {
@@ -37,7 +36,6 @@ class Watching {
     return this.#seen.filter(({ hash }, index) => hashes.indexOf(hash) === index);
   }
 
-  /** Ends the watch by its signal. */
   async end(): Promise<void> {
     this.#aborter.abort();
     await comes(this.#ended, "a watch must end when its signal aborts");

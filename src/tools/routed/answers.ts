@@ -43,7 +43,6 @@ const waitingShape = {
   allowed: z.array(z.string()).describe("What may be called now"),
 };
 
-/** The answer of a call that moves an instance. */
 export const resultSchema = z.object({
   instance_id: z.string(),
   next_step: stepSchema,
@@ -72,7 +71,6 @@ export const resultSchema = z.object({
   ...waitingShape,
 });
 
-/** The state of an instance. */
 export const statusSchema = z.object({
   instance_id: z.string(),
   workflow_name: z.string(),
@@ -88,7 +86,6 @@ export const statusSchema = z.object({
   ...waitingShape,
 });
 
-/** All workflows. */
 export const listSchema = z.object({
   workflows: z.array(z.string()),
   goals: z.record(z.string(), z.string()).optional().describe("What they are for, by their names"),
@@ -150,7 +147,6 @@ export const HTTP_ERRORS = [
 
 const codes = [...new Set([...REQUEST_ERRORS, ...HTTP_ERRORS, ...Object.values(WIRE_ERRORS).map(({ code }) => code)])];
 
-/** A refusal. */
 export const errorSchema = z.object({
   error_code: z.enum(codes),
   message: z.string(),
@@ -164,7 +160,6 @@ export const errorSchema = z.object({
     .optional(),
 });
 
-/** The answer of each call. */
 export const ANSWERS = {
   list: listSchema,
   start: resultSchema,

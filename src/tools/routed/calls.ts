@@ -12,7 +12,6 @@ import type { PersonsAnswer } from "../dispatch.js";
 import { type ObjectSchema, publishedSchema } from "../schemas.js";
 import { cursorSchema, REQUESTS, type RoutedCall } from "./requests.js";
 
-/** The default names and descriptions. */
 export const CALL_TEXTS: Record<RoutedCall, Readonly<Record<"name" | "title" | "description", string>>> = {
   list: {
     name: "list_workflows",
@@ -64,10 +63,8 @@ export const CALL_TEXTS: Record<RoutedCall, Readonly<Record<"name" | "title" | "
   },
 };
 
-/** All calls. */
 export const ALL_CALLS = Object.keys(CALL_TEXTS).filter(isCall);
 
-/** Returns true if a text is a call. */
 function isCall(name: string): name is RoutedCall {
   return Object.hasOwn(CALL_TEXTS, name);
 }
@@ -113,7 +110,6 @@ function shapeOf(call: RoutedCall): Readonly<Record<string, z.core.$ZodType>> {
   return READING.has(call) ? { ...shape, cursor: z.optional(cursorSchema) } : shape;
 }
 
-/** Returns the input schema of one call. */
 export function callInput(call: RoutedCall): ObjectSchema {
   return publishedSchema(z.strictObject(shapeOf(call)));
 }

@@ -13,7 +13,6 @@ import type { errorSchema } from "./answers.js";
 import { type RoutedContext, toCalls } from "./calls.js";
 import { REQUESTS, type RoutedCall } from "./requests.js";
 
-/** A refusal: its HTTP status and body. */
 export interface Refusal {
   readonly status: number;
   readonly body: z.input<typeof errorSchema>;
@@ -34,44 +33,35 @@ export function refusalOf(context: RoutedContext, { name, given }: Call<RoutedCa
 function noAction(action: unknown, valid: readonly string[]): Refusal {
   const near = typeof action === "string" ? nearest(action, valid) : undefined;
   const remedy = near === undefined ? `Use one of ${valid.join(", ")}.` : `Did you mean ${near}?`;
-  const missing = action === undefined;
-  return {
-    status: 400,
-    body: {
-      error_code: missing ? "MISSING_FIELD" : "INVALID_FIELD",
-      message: missing ? "Missing required field: action." : `Unknown action: ${shown(action)}.`,
-      details: { field: "action", remedy },
-    },
-  };
+  const details = { field: "action", remedy };
+  if (action === undefined) return refusal("MISSING_FIELD", "Missing required field: action.", details);
+  return refusal("INVALID_FIELD", `Unknown action: ${shown(action)}.`, details);
 }
+
+/** The code and the message for each kind of fault. */
+const FAULTS = {
+  "no object": ["INVALID_FORMAT", "The request must be a JSON object"],
+  missing: ["MISSING_FIELD", "Missing required field"],
+  type: ["INVALID_TYPE", "Invalid data type for field"],
+  value: ["INVALID_FIELD", "Invalid value for field"],
+  unknown: ["INVALID_FIELD", "Unknown field"],
+} as const;
 
 /** Returns the refusal of an invalid request: its first fault; unknown fields are reported last. */
 function badRequest(schema: z.ZodObject, [fault]: readonly Fault[]): Refusal {
   const { field = "", kind = "no object" } = fault ?? {};
-  const takes = fieldsOf(schema);
-  switch (kind) {
-    case "no object":
-      return invalid("INVALID_FORMAT", "The request must be a JSON object.", takes);
-    case "missing":
-      return invalid("MISSING_FIELD", `Missing required field: ${field}.`, takes, field);
-    case "type":
-      return invalid("INVALID_TYPE", `Invalid data type for field: ${field}.`, takes, field);
-    case "value":
-      return invalid("INVALID_FIELD", `Invalid value for field: ${field}.`, takes, field);
-    case "unknown": {
-      const meant = nearest(field, fieldNames(schema));
-      const name = shown(field).slice(1, -1);
-      const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
-      return invalid("INVALID_FIELD", `Unknown field: ${name}.${hint}`, takes, name);
-    }
-  }
+  const [code, message] = FAULTS[kind];
+  const remedy = fieldsOf(schema);
+  if (kind === "no object") return refusal(code, `${message}.`, { remedy });
+  if (kind !== "unknown") return refusal(code, `${message}: ${field}.`, { remedy, field });
+  const meant = nearest(field, fieldNames(schema));
+  const name = shown(field).slice(1, -1);
+  const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  return refusal(code, `${message}: ${name}.${hint}`, { remedy, field: name });
 }
 
-type RequestErrorCode = "INVALID_FORMAT" | "MISSING_FIELD" | "INVALID_TYPE" | "INVALID_FIELD";
-
-function invalid(code: RequestErrorCode, message: string, remedy: string, field?: string): Refusal {
-  const about = field === undefined ? {} : { field };
-  return { status: 400, body: { error_code: code, message, details: { remedy, ...about } } };
+function refusal(code: Refusal["body"]["error_code"], message: string, details: Refusal["body"]["details"]): Refusal {
+  return { status: 400, body: { error_code: code, message, details } };
 }
 
 function fieldsOf(schema: z.ZodObject): string {

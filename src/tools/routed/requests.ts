@@ -51,7 +51,6 @@ const stepName = z.string().min(1).max(NAME_MAX);
 /** The cursor of the page before. */
 export const cursorSchema = z.string().max(1000).describe("Where the page before ended");
 
-/** The request of each call. */
 export const REQUESTS = {
   list: z.strictObject({}),
   start: z.strictObject({
@@ -79,7 +78,6 @@ export const REQUESTS = {
   history: z.strictObject({ instance_id: sessionId, cursor: cursorSchema.optional() }),
 } satisfies Record<RoutedCall, z.ZodObject>;
 
-/** The calls to routed workflows. */
 export type RoutedCall =
   | "list"
   | "start"

@@ -32,11 +32,9 @@ import { type Refusal, refusalOf } from "./refusals.js";
 import { REQUESTS, type RoutedCall } from "./requests.js";
 import { historyOnWire, listOnWire, type Moved, resultOnWire, statusOnWire } from "./shapes.js";
 
-/** An answer of a tool. */
 export interface RoutedToolAnswer {
   /** True if the call was refused. */
   readonly isError: boolean;
-  /** The answer, or the refusal. */
   readonly body: { readonly [key: string]: unknown };
 }
 
@@ -58,7 +56,6 @@ export interface RoutedTool {
   dispatch(input: unknown, options?: RoutedCallOptions): Promise<RoutedToolAnswer>;
 }
 
-/** The options of routed tools. */
 export interface RoutedToolsOptions {
   /** One tool for each call, or one tool with an action. Default: one for each call. */
   readonly tools?: "separate" | "single";
@@ -184,7 +181,6 @@ const KEPT: ReadonlySet<string> = new Set([
 /** The longest sentence in an answer that is otherwise too long. */
 const SENTENCE_MAX = 1000;
 
-/** Routed workflows as a product of the dispatcher. */
 const ROUTED: Product<RoutedToolContext, RoutedCall> = {
   actions: CALLS,
   choose({ only, names }, input) {
@@ -230,7 +226,7 @@ async function listWorkflows(engine: RoutedContext["engine"]) {
   }
 }
 
-/** Returns the answer to a move; if a person is awaited and present, with their decision. */
+/** Returns the answer to a move, with the decision of a person who is awaited and present. */
 async function moved(context: RoutedContext, work: () => Promise<RoutedResult>): Promise<WireObject> {
   const result = await work();
   return resultOnWire(context, (await withPerson(context, result, work)) ?? result);

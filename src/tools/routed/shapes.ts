@@ -15,9 +15,7 @@ import { brief } from "../wire.js";
 import type { historySchema, listSchema, resultSchema, statusSchema } from "./answers.js";
 import { type RoutedContext, toCalls } from "./calls.js";
 
-/** The answer of a call that moves an instance. */
 type ResultOnWire = z.input<typeof resultSchema>;
-/** The state of an instance. */
 type StatusOnWire = z.input<typeof statusSchema>;
 
 /** The result of a move, with a person's answer during the call. */
@@ -103,7 +101,6 @@ function waitingOnWire(context: RoutedContext, { awaiting, pending, allowed, una
   };
 }
 
-/** A page of a history. */
 type HistoryOnWire = z.input<typeof historySchema>;
 type Entry = HistoryOnWire["history"][number];
 
@@ -156,18 +153,15 @@ function decisionOnWire({ status, contextUpdates, reasoning, notes, usage, milli
   };
 }
 
-/** The longest goal in a list, in characters. */
-const GOAL_MAX = 300;
-/** Limits the errors of a broken workflow in a list, and their length. */
+/** The longest goal, or error, in a list, in characters; and how many errors a broken workflow has there. */
+const TEXT_MAX = 300;
 const ERRORS_MAX = 5;
-
-const ERROR_MAX = 300;
 
 /** Returns the workflows that can be started with their goals, and the errors of the others. */
 export function listOnWire(listings: readonly RoutedListing[]): z.input<typeof listSchema> {
   const ready = listings.flatMap((listing) => (listing.status === "ready" ? [listing] : []));
   const goals = ready.flatMap(({ name, definition: { goal } }) =>
-    goal === undefined ? [] : [[name, brief(goal, GOAL_MAX)] as const],
+    goal === undefined ? [] : [[name, brief(goal, TEXT_MAX)] as const],
   );
   const broken = listings.filter(({ status }) => status === "broken").map(brokenOnWire);
   return {
@@ -179,5 +173,5 @@ export function listOnWire(listings: readonly RoutedListing[]): z.input<typeof l
 
 function brokenOnWire({ name, diagnostics }: RoutedListing) {
   const errors = diagnostics.filter(({ severity }) => severity === "error").slice(0, ERRORS_MAX);
-  return { workflow_name: name, errors: errors.map((error) => brief(formatDiagnostic(error), ERROR_MAX)) };
+  return { workflow_name: name, errors: errors.map((error) => brief(formatDiagnostic(error), TEXT_MAX)) };
 }
