@@ -2,8 +2,7 @@
 import { type McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
-import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
-import { type FullClock, pause } from "../ports/clock.js";
+import { type FullClock, pause, TIMER_MAX } from "../ports/clock.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 import { fromOne, having, type OptionChecks } from "../workflow/host-options.js";
