@@ -8,12 +8,7 @@
 export { createHealth, type Health, type HealthOptions } from "./http/health.js";
 export { createMcpHttpHandler, type McpHttpHandler, type McpHttpOptions } from "./mcp/http.js";
 export type { HttpCall } from "./mcp/http-request.js";
-export {
-  type CallingClient,
-  type RegisterWorkflowToolOptions,
-  registerRoutedTools,
-  registerSearchTool,
-  registerWorkflowPrompt,
-  registerWorkflowTool,
-  registerWorkspaceTools,
-} from "./mcp/tools.js";
+export { type CallingClient, registerRoutedTools } from "./mcp/routed-tools.js";
+export { registerSearchTool } from "./mcp/search-tool.js";
+export { type RegisterWorkflowToolOptions, registerWorkflowTool } from "./mcp/tools.js";
+export { registerWorkflowPrompt, registerWorkspaceTools } from "./mcp/workspace-tools.js";

@@ -8,10 +8,10 @@
 export { type Bundle, discoverBundles, readBundle } from "./workspace/bundles/bundle.js";
 export { createWorkspace } from "./workspace/create-workspace.js";
 export { INSTRUCTION_SECTIONS, workflowInstructions } from "./workspace/instructions.js";
+export type { WorkspaceNotificationMap } from "./workspace/notifications.js";
 export {
   DEFAULT_WORKSPACE_LIMITS,
   type WorkspaceLimits,
-  type WorkspaceNotificationMap,
   type WorkspaceOptions,
 } from "./workspace/options.js";
 export type { WorkflowPreloaded } from "./workspace/preload/preload-workflow.js";

@@ -25,9 +25,9 @@ import {
 import { keyIdOf } from "../approval/keys.js";
 import { requirePasskey } from "../approval/passkey.js";
 import { isPhasegateError } from "../errors.js";
-import { age, argument, command, type Given, group, parsed, preset, required, text } from "./command.js";
+import { age, argument, command, group, parsed, preset, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { jsonOption } from "./options.js";
+import { approversOption, jsonOption } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
 import { counted, print, printable, printJson, type Terminal, timeText } from "./terminal.js";
 
@@ -52,11 +52,6 @@ key gets another one. Browsers offer passkeys at HTTPS addresses and at http://l
 const REMOVE_HELP = `
 Takes out all keys and open invitations of the name, or with --key one key. Sessions that were approved with a key need it
 until they are completed: without it, a server shows them as they were before that approval.`;
-
-export function approversOption(): Given<string | undefined> {
-  const what = 'a JSON file of approvers: {"name": "ed25519:…"}; passkeys are in it, too';
-  return text("--approvers <file>", what).env("PHASEGATE_APPROVERS");
-}
 
 const inviteCommand = command({
   name: "invite",

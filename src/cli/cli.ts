@@ -12,13 +12,14 @@
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
  *   going
  * - attempts.ts: how attempts at gates are printed, with their evidence
- * - terminal.ts: output that cannot steer the terminal or show a password
+ * - terminal.ts: output that cannot steer the terminal or show a password; diagnostics.ts: diagnostics with the code
+ *   around them
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
  * - export.ts: also the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
  * - listen.ts: serves MCP over HTTP, for `serve --listen`; serve-options.ts: the options of `serve`, one by one
- * - log.ts: the log of `serve`; rotating-file.ts: its files
+ * - log.ts: the log of `serve`; announce.ts: which workflows it says are there; rotating-file.ts: its files
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";

@@ -19,6 +19,7 @@ import { phasedPath, routedPath } from "../read/session.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { ApproversFile } from "./approvers.js";
 import { argument, command, flag, parsed, preset, required, type Values } from "./command.js";
+import { codeFrame, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
 import { pathOf } from "./find-workflows.js";
 import type { HttpServing } from "./http-server.js";
@@ -37,7 +38,7 @@ import {
 } from "./options.js";
 import { findProgram } from "./programs.js";
 import { NoSessions } from "./state.js";
-import { codeFrame, print, sourceLines, withoutPasswords } from "./terminal.js";
+import { print, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readCurrentTrust, readTrust, trustOptions } from "./trust.js";
 
 const workflowOptions = () => ({

@@ -7,15 +7,11 @@ import { type Logger, multistream, pino } from "pino";
 import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import { PHASED_LEVELS } from "../phased/notifications.js";
-import { approvalOf } from "../phased/state/decide-gate.js";
-import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import type { Telemetry } from "../ports/telemetry.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { ROUTED_LEVELS } from "../routed/notifications.js";
 import type { Levels } from "../runtime/notifier.js";
-import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
-import { openPhases } from "../workflow/gate-definition.js";
-import { WORKSPACE_LEVELS } from "../workspace/options.js";
+import { WORKSPACE_LEVELS } from "../workspace/notifications.js";
 import type { Workspace } from "../workspace/workspace.js";
 import type { LogLevel } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -155,65 +151,4 @@ export function logCalls(
       return result;
     },
   };
-}
-
-/** Logs the names of the phased workflows, and the errors of those that cannot be started. Returns all of them. */
-export async function logWorkflows(content: ContentProvider, log: Logger): Promise<readonly WorkflowListing[]> {
-  const listings = await listed(() => content.list(), log);
-  if (listings === undefined) return [];
-  const named = listings.map(({ type, status, diagnostics }) => ({ name: type, status, diagnostics }));
-  logListings("workflow", "workflowType", log, named);
-  for (const { type, diagnostics } of listings) {
-    const hides = diagnostics.some(({ code }) => code === ("WORKFLOW_HIDDEN" satisfies DiagnosticCode));
-    if (hides) log.info({ workflowType: type }, "served in place of a workflow of the same name in a later folder");
-  }
-  return listings;
-}
-
-/** Warns about what sessions on these workflows will miss: an approver, a search, or something that a gate requires. */
-export function warnMissing(
-  listings: readonly WorkflowListing[],
-  { canApprove, canSearch }: { readonly canApprove: boolean; readonly canSearch: boolean },
-  log: Logger,
-): void {
-  const structures = listings.flatMap((one) => (one.status === "broken" ? [] : one.definition.structure));
-  for (const { type: workflowType, phases, searches } of structures) {
-    const asking = phases.find(({ gate }) => approvalOf(gate) !== undefined);
-    if (!canApprove && asking !== undefined)
-      log.warn({ workflowType, phase: asking.number }, "a person must approve, which needs --approver");
-    const open = openPhases(phases);
-    if (open.length > 0) log.warn({ workflowType, phases: open }, "phases require nothing: any evidence passes");
-    if (!canSearch && searches === true) log.warn({ workflowType }, "texts ask for a search, which needs --standards");
-  }
-}
-
-/** Logs the names of the routed workflows, and the errors of those that cannot be started. */
-export async function logRoutedWorkflows(engine: RoutedEngine, log: Logger): Promise<void> {
-  const listings = await listed(() => engine.listWorkflows(), log);
-  if (listings !== undefined) logListings("routed workflow", "workflow", log, listings);
-}
-
-/** Lists workflows. If they cannot be listed, now or later, everything else is served all the same. */
-async function listed<T>(list: () => Promise<readonly T[]>, log: Logger): Promise<readonly T[] | undefined> {
-  return list().catch((err: unknown) => {
-    log.error({ err }, "the workflows can't be listed");
-    return undefined;
-  });
-}
-
-interface Listing {
-  readonly name: string;
-  readonly status: "ready" | "broken";
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-function logListings(kind: string, key: string, log: Logger, listings: readonly Listing[]): void {
-  for (const { name, status, diagnostics } of listings) {
-    if (status === "ready") continue;
-    const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
-    log.warn({ [key]: name, errors }, "broken workflow");
-  }
-  const ready = listings.flatMap(({ name, status }) => (status === "ready" ? [name] : []));
-  if (ready.length === 0) log.warn(`there is no ${kind} that can be started`);
-  log.info({ workflows: ready }, `${kind}s`);
 }

@@ -47,6 +47,11 @@ export function stateOption(): Given<string | undefined> {
   return text("--state <where>", where).env("PHASEGATE_STATE");
 }
 
+export function approversOption(): Given<string | undefined> {
+  const what = 'a JSON file of approvers: {"name": "ed25519:…"}; passkeys are in it, too';
+  return text("--approvers <file>", what).env("PHASEGATE_APPROVERS");
+}
+
 export function sessionArgument() {
   return argument("<session>", "id of the session, as `phasegate sessions` lists it");
 }

@@ -20,21 +20,10 @@ import { findRegions, SourceText } from "../plan/source.js";
 import { openChecked, readBounded } from "../sandbox/read.js";
 import { type Diagnostic, hasErrors } from "../workflow/diagnostic.js";
 import { argument, choice, command, flag, type Values } from "./command.js";
+import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { jsonOption } from "./options.js";
-import {
-  counted,
-  diagnosticLines,
-  phaseTitle,
-  print,
-  printable,
-  printJson,
-  printLines,
-  shownDiagnostics,
-  sourceLines,
-  styled,
-  type Terminal,
-} from "./terminal.js";
+import { counted, phaseTitle, print, printable, printJson, printLines, styled, type Terminal } from "./terminal.js";
 
 const planOptions = () => ({
   json: jsonOption(),

@@ -10,19 +10,12 @@ import { resolve } from "node:path";
 import process from "node:process";
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import { FilePlans, FileTexts } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import type { SamplingDeciderOptions } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
 import type { Registration } from "../mcp/changes.js";
-import {
-  type CallingClient,
-  registerRoutedTools,
-  registerSearchTool,
-  registerWorkflowPrompt,
-  registerWorkflowTool,
-  registerWorkspaceTools,
-} from "../mcp/tools.js";
+import type { CallingClient } from "../mcp/routed-tools.js";
+import { registerWorkflowTool } from "../mcp/tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions } from "../phased/options.js";
 import { type Actor, actorKey, type Owner } from "../ports/actor.js";
@@ -36,16 +29,7 @@ import { RecentMap } from "../workflow/cache.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { HttpServed } from "./http-server.js";
-import {
-  type LogFiles,
-  type Logs,
-  logPhased,
-  logRouted,
-  logRoutedWorkflows,
-  logWorkflows,
-  logWorkspace,
-  warnMissing,
-} from "./log.js";
+import { type LogFiles, type Logs, logPhased, logRouted, logWorkspace } from "./log.js";
 import { requireFolder } from "./options.js";
 import type { GivenOptions } from "./serve-options.js";
 import { requireNoLink } from "./state.js";
@@ -172,12 +156,15 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       retention: cleanupAfter,
       // Plans are read from the project folder. Without one, workflows whose phases come from a plan cannot be started.
       targets: project === undefined ? undefined : await createProjectRoot(project),
-      plans: project === undefined ? undefined : new FilePlans({ root: project }),
+      plans:
+        project === undefined ? undefined : new (await import("../content/file-plans.js")).FilePlans({ root: project }),
     });
     logPhased(engine, log);
     const canSearch = options.standards.length > 0;
     const announce = async () => {
       const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
+      // Loaded here: clients have the list of tools 10 ms sooner.
+      const { logWorkflows, warnMissing } = await import("./announce.js");
       warnMissing(await logWorkflows(content, log), { canApprove, canSearch }, log);
     };
     const tool = { maxTokens, actions, absentTools: canSearch ? undefined : [SEARCH_TOOL] };
@@ -201,8 +188,10 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
   const clients = new AsyncLocalStorage<CallingClient>();
   const name = deciderName(options.decider, process.env);
   const onExchange = ai && ((exchange: object) => ai.info(exchange, "exchange"));
+  const { FileTexts } = await import("../content/file-plans.js");
   const { createRoutedEngine } = await import("../routed/engine.js");
   const { RoutedFolders } = await import("../workflow/files/routed-workflow.js");
+  const { registerRoutedTools } = await import("../mcp/routed-tools.js");
   const decider = await openDecider(name, options.http !== undefined, { server: () => clients.getStore(), onExchange });
   const workflows = new RoutedFolders({ source: new FileTexts({ root }), includeRoots });
   return async (basis) => {
@@ -212,7 +201,7 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
     log.info({ decider: name }, "decider");
     return {
       routed: engine,
-      announce: () => logRoutedWorkflows(engine, log),
+      announce: async () => (await import("./announce.js")).logRoutedWorkflows(engine, log),
       http: { routed: engine },
       register: (server, { actor, telemetry }) => {
         registerRoutedTools(server, actor === undefined ? engine : engine.as(actor), {
@@ -241,6 +230,7 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
     // Created if it does not exist, as the folder of the state is.
     await mkdir(outputRoot, { recursive: true, mode: 0o700 });
     const { createWorkspace } = await import("../workspace/create-workspace.js");
+    const { registerWorkflowPrompt, registerWorkspaceTools } = await import("../mcp/workspace-tools.js");
     const workspace = await createWorkspace({
       bundleRoot,
       outputRoot: await requireFolder(outputRoot, "the output folder"),
@@ -305,6 +295,7 @@ async function prepareSearch({ standards, maxTokens }: ServeOptions, { log }: Lo
   const roots = await Promise.all(standards.map((path) => requireFolder(path, "the folder of standards")));
   const retriever = await openRetriever({ roots }, "standards", log);
   const { createSearchTool } = await import("../tools/search-tool.js");
+  const { registerSearchTool } = await import("../mcp/search-tool.js");
   const tool = createSearchTool(retriever, { maxTokens, onError: (err) => log.error({ err }, "search") });
   return async () => ({
     register(server, { telemetry }) {

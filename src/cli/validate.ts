@@ -12,22 +12,11 @@ import { shown } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import type { FieldGate } from "../workflow/structure.js";
 import { argument, command, flag, group, logLevelOption, parsed, wholeNumber } from "./command.js";
+import { diagnosticLines, type SourceLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import { type FoundFiles, type FoundWorkflow, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
 import { includeRootOption, jsonOption, requireFolder, startersFolder, startersOption } from "./options.js";
-import {
-  counted,
-  diagnosticLines,
-  print,
-  printable,
-  printJson,
-  printLines,
-  type SourceLines,
-  shownDiagnostics,
-  sourceLines,
-  styled,
-  type Terminal,
-} from "./terminal.js";
+import { counted, print, printable, printJson, printLines, styled, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } from "./trust.js";
 
 function folderOf(given: string | undefined, starters: true | undefined): string {

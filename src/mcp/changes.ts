@@ -2,8 +2,7 @@
 import { type McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
-import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
-import { type FullClock, pause } from "../ports/clock.js";
+import { type FullClock, pause, TIMER_MAX } from "../ports/clock.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 import { fromOne, having, type OptionChecks } from "../workflow/host-options.js";
@@ -15,6 +14,8 @@ export const SUBSCRIPTIONS_MAX = 100;
 const AGAIN_MS = 5000;
 /** The longest wait for the storage's watch to begin, in milliseconds. */
 const READY_MS = 1000;
+/** The wait before polling begins, in milliseconds: it reads all workflows, and a new client waits for its first answers. */
+const SETTLE_MS = 500;
 /** What the URI of a session begins with. */
 const SESSION = "phasegate://session/";
 
@@ -186,6 +187,7 @@ function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void)
   const aborter = new AbortController();
   const { signal } = aborter;
   const poll = async () => {
+    await pause(untied, Math.min(everyMs, SETTLE_MS), signal);
     for (let seen: string | undefined; !signal.aborted; await pause(untied, Math.min(everyMs, TIMER_MAX), signal)) {
       const found = await fingerprint(content);
       if (signal.aborted) return;

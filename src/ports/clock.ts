@@ -19,6 +19,9 @@ export interface Clock {
   newId?(): string;
 }
 
+/** The longest time of a timer, in milliseconds: a longer one would fire at once. */
+export const TIMER_MAX = 2 ** 31 - 1;
+
 export const clockCheck = having("a clock", "now");
 
 export type FullClock = Required<Clock>;

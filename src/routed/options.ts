@@ -15,8 +15,9 @@ import {
   sharedChecks,
 } from "../phased/options.js";
 import { Beginnings } from "../phased/verify/beginnings.js";
-import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js";
+import type { VerifyContext } from "../phased/verify/run-verifiers.js";
 import type { Caller } from "../ports/actor.js";
+import { TIMER_MAX } from "../ports/clock.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { jsonWeight, RecentMap } from "../workflow/cache.js";

@@ -2,7 +2,7 @@
  * The public interface of a workspace: files and tools for workflows that a model leads itself. The entry file of this
  * folder; what is decided where:
  * - create-workspace.ts: opens a workspace; no tool call rejects, and unexpected errors never reach an agent
- * - options.ts: options, limits and their defaults, notifications
+ * - options.ts: options, limits and their defaults; notifications.ts: the notifications
  * - roots/roots.ts: where a path leads; every file is read through the sandbox of its root, and no session that the caller
  *   does not see is reached
  * - roots/paths.ts: paths refused on any system, what `{variables}` stand for; no root is inside the output root
@@ -22,7 +22,7 @@ import type { WatchOptions } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
 import type { OperationMetrics } from "../runtime/operations.js";
 import { type PassedSchema, passThroughSchema } from "../tools/wire.js";
-import type { WorkspaceNotificationMap } from "./options.js";
+import type { WorkspaceNotificationMap } from "./notifications.js";
 import type { WorkflowSummary } from "./preload/find.js";
 import type { preloadWorkflowTool, WorkflowPreloaded } from "./preload/preload-workflow.js";
 import type { RecordedCommit, RecordedEntry } from "./session/machine.js";

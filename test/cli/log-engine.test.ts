@@ -1,8 +1,9 @@
 import { PassThrough } from "node:stream";
 import { MemoryContent } from "phasegate";
 import { describe, expect, it, vi } from "vitest";
+import { logRoutedWorkflows, logWorkflows } from "../../src/cli/announce.js";
 import type { LogLevel } from "../../src/cli/command.js";
-import { createLogger, logPhased, logRoutedWorkflows, logWorkflows } from "../../src/cli/log.js";
+import { createLogger, logPhased } from "../../src/cli/log.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";

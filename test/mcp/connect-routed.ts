@@ -2,7 +2,7 @@ import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import type { WatchedTools } from "../../src/mcp/calls.js";
-import { registerRoutedTools } from "../../src/mcp/tools.js";
+import { registerRoutedTools } from "../../src/mcp/routed-tools.js";
 import type { RoutedEngine } from "../../src/routed/engine.js";
 import type { RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js";
 import { type Answer, answerOf } from "./connect-in-memory.js";

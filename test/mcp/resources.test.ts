@@ -1,7 +1,9 @@
+import { McpServer } from "@modelcontextprotocol/server";
 import type { WorkflowListing } from "phasegate";
 import { defineWorkflow, MemoryContent } from "phasegate";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
+import { registerWorkflowTool } from "../../src/mcp/tools.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { connectInMemory, readResource } from "./connect-in-memory.js";
@@ -220,8 +222,21 @@ describe("list-changed notifications", () => {
     };
     const counted = Object.assign(new MemoryContent({}), { list });
     await connectInMemory(makeEngine().engine, { poll: { content: counted, everyMs: 2 ** 31 } });
+    await vi.waitFor(() => expect(looks).toBe(1), { timeout: 5000 });
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(looks).toBe(1);
+  });
+
+  it("are not polled for before the client has had time for its first requests", async () => {
+    const list = vi.fn(async () => []);
+    const server = new McpServer({ name: "test", version: "1" });
+    const polled = Object.assign(new MemoryContent({}), { list });
+    const { dispose } = registerWorkflowTool(server, makeEngine().engine, {
+      poll: { content: polled, everyMs: 60_000 },
+    });
+    expect(list).not.toHaveBeenCalled();
+    await vi.waitFor(() => expect(list).toHaveBeenCalledOnce(), { timeout: 5000 });
+    dispose();
   });
 
   it("are sent when a polled provider has other workflows", async () => {

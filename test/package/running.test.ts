@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/phased/options.js";
 import type { RoutedNotificationMap } from "../../src/routed/notifications.js";
 import { DEFAULT_ROUTED_LIMITS } from "../../src/routed/options.js";
-import type { WorkspaceNotificationMap } from "../../src/workspace/options.js";
+import type { WorkspaceNotificationMap } from "../../src/workspace/notifications.js";
 
 const page = readFileSync(new URL("../../docs/running.md", import.meta.url), "utf8");
 

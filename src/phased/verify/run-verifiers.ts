@@ -7,7 +7,7 @@
 import { isPhasegateError } from "../../errors.js";
 import { fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
 import type { Caller } from "../../ports/actor.js";
-import { type FullClock, systemClock } from "../../ports/clock.js";
+import { type FullClock, systemClock, TIMER_MAX } from "../../ports/clock.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
 import type { RecentMap } from "../../workflow/cache.js";
@@ -128,9 +128,6 @@ type JobResult<T> =
   | { readonly status: "failed"; readonly error: unknown }
   /** Not ended, or not even begun, at the deadline, or when the caller's signal came. */
   | { readonly status: "late" | "stopped" };
-
-/** The longest time of a timer, in milliseconds: a longer one would fire at once. */
-export const TIMER_MAX = 2 ** 31 - 1;
 
 /**
  * Runs jobs in parallel under a limit and with one deadline for all; returns the end of each, in their

@@ -1,6 +1,7 @@
 /** A client of a workspace: what it reads, the sessions that it may write, and what it was given so far. */
 import { yesOrNo } from "../../ports/actor.js";
-import type { WorkspaceLimits, WorkspaceNotifications } from "../options.js";
+import type { WorkspaceNotifications } from "../notifications.js";
+import type { WorkspaceLimits } from "../options.js";
 import { type Location, sessionPath } from "../roots/paths.js";
 import type { Roots } from "../roots/roots.js";
 import { Turns } from "./folders.js";

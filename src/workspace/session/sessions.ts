@@ -13,7 +13,7 @@ import { type CalledSession, type Caller, maySee, type Owner, ownedBy } from "..
 import { admission, ownerFor } from "../../runtime/access.js";
 import { RecentMap } from "../../workflow/cache.js";
 import { parseSessionId } from "../../workflow/names.js";
-import type { WorkspaceNotifications } from "../options.js";
+import type { WorkspaceNotifications } from "../notifications.js";
 import { noSession, type SessionFacts, type SessionFolders } from "./folders.js";
 import { type Recorder, recordedMachine, type WorkspaceAct } from "./machine.js";
 import type { Manifest } from "./manifest.js";

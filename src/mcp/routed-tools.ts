@@ -1,0 +1,82 @@
+/** The tools of routed workflows on a host's MCP server. */
+import type { McpServer } from "@modelcontextprotocol/server";
+import type { RoutedEngine } from "../routed/engine.js";
+import { ALL_CALLS, namedCalls, READING } from "../tools/routed/calls.js";
+import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
+import { passThroughSchema } from "../tools/wire.js";
+import { followCall, type WatchedTools } from "./calls.js";
+import { registerTool } from "./register-tool.js";
+
+/** A client during a call, whose model a `SamplingDecider` can ask. */
+export interface CallingClient {
+  /** Returns what the client can do; undefined if it has not said so. */
+  getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
+  /** Asks the client's model. */
+  createMessage(
+    params: {
+      messages: { role: "user"; content: { type: "text"; text: string } }[];
+      systemPrompt: string;
+      maxTokens: number;
+    },
+    options: { signal: AbortSignal; timeout: number },
+  ): Promise<unknown>;
+}
+
+/** Options of {@link registerRoutedTools}. */
+export interface RegisterRoutedToolsOptions extends RoutedToolsOptions, WatchedTools {
+  /**
+   * Runs each call of a client. With `AsyncLocalStorage` a `SamplingDecider` finds the client that is calling:
+   * `during: (client, call) => clients.run(client, call)` and `new SamplingDecider({ server: () => clients.getStore() })`.
+   * Default: just runs it.
+   */
+  readonly during?: <T>(client: CallingClient, call: () => Promise<T>) => Promise<T>;
+}
+
+/**
+ * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): one for each
+ * call (list, start, advance, resume, status, suspend, cancel, retry, history), or a single one for all. Returns them.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` when a call is unknown, or a name is invalid.
+ */
+export function registerRoutedTools(
+  server: McpServer,
+  engine: RoutedEngine,
+  options: RegisterRoutedToolsOptions = {},
+): readonly RoutedTool[] {
+  const { during = (_, call) => call(), telemetry, ...toolsOptions } = options;
+  const tools = createRoutedTools(engine, toolsOptions);
+  const actions = [...namedCalls(options.calls ?? ALL_CALLS, options.names ?? {}).values()];
+  for (const { name, title, description, inputSchema, outputSchema, calls, dispatch } of tools) {
+    const readOnlyHint = calls.every((call) => READING.has(call));
+    // Only a cancelled instance cannot be continued.
+    const hints = { readOnlyHint, destructiveHint: calls.includes("cancel"), idempotentHint: readOnlyHint };
+    registerTool(server, {
+      name,
+      title,
+      description,
+      inputSchema: passThroughSchema(inputSchema),
+      outputSchema: passThroughSchema(outputSchema),
+      annotations: { title, ...hints, openWorldHint: false },
+      telemetry,
+      actions,
+      async run(input, ctx, ask) {
+        const client: CallingClient = {
+          getClientCapabilities: () => server.server.getClientCapabilities(),
+          createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
+        };
+        const { end, ...followed } = followCall(ctx);
+        const call = () =>
+          dispatch(input, {
+            ...followed,
+            askPerson: async (question) => {
+              const { elicitApproval } = await import("./elicit-approval.js");
+              const about = `The step ${question.step} of ${question.workflowType}, instance ${question.sessionId}`;
+              return ask(elicitApproval(server, ctx, { ...question, warnings: [], about }));
+            },
+          });
+        return during(client, call).finally(end);
+      },
+    });
+  }
+  return tools;
+}
