@@ -208,7 +208,7 @@ export function readRoles(context: Context) {
     const isGate = isCheck || isGateTitle(row.text) || (open.gates !== undefined && mentioned !== undefined);
     if (isGate && (mentioned !== undefined || !isBetweenTasks(row))) return startGate(row, mentioned);
     const field = isGate ? "criteria" : fieldOf(row.text, words);
-    const inTask = task?.level !== undefined && row.depth > task.level;
+    const inTask = ancestorsOf(row).some((above) => tasks.has(above));
     // Criteria behind the section of a task are its own, and so are those in a section that goes on with other tasks.
     const isBehind = field === "criteria" && task !== undefined && (task.level !== undefined || idsBelow.has(row));
     if (inTask || (isBehind && phase !== undefined && row.depth > phase.level)) {
@@ -291,12 +291,11 @@ export function readRoles(context: Context) {
     const isItems = (block?.kind === "gate" || block?.kind === "criteria") && isInside(block, row);
     const items = isItems ? block.items : taskAround(row)?.criteria;
     if (items === undefined) return;
-    for (const box of checkboxesIn(row.text)) {
-      if (!beginsCell(row.text, box)) continue;
-      const cells = row.text.split("|").map((cell) => cell.trim());
-      const text = cells.filter((cell) => /\p{L}/u.test(cell) && checkboxAt(cell, 0) === undefined).join(" · ");
-      const checkbox = { ...box, column: box.column + row.column };
-      items.push(itemOf({ ...row, text: text === "" ? row.text : text, checkbox }));
+    const line = source.text(row.line);
+    const cells = row.text.split("|").map((cell) => cell.trim());
+    const named = cells.filter((cell) => /\p{L}/u.test(cell) && checkboxAt(cell, 0) === undefined).join(" · ");
+    for (const checkbox of checkboxesIn(line)) {
+      if (beginsCell(line, checkbox)) items.push(itemOf({ ...row, text: named === "" ? row.text : named, checkbox }));
     }
   }
 
@@ -633,8 +632,9 @@ export function readRoles(context: Context) {
   }
 
   /** Returns the checkbox of a row, and marks it as placed. */
-  function placeBox({ checkbox, line }: Row): Checkbox | undefined {
+  function placeBox({ checkbox, line, nameLine }: Row): Checkbox | undefined {
     if (checkbox === undefined) return undefined;
+    if (nameLine !== undefined) told.add(nameLine);
     const position = source.position(line, checkbox.column);
     placed.add(position.offset);
     return { mark: checkbox.mark, position };

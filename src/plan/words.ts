@@ -96,9 +96,9 @@ function languagesOf(list: string): string[][] {
   return list.split("/").map((words) => words.split(",").flatMap((word) => word.trim() || []));
 }
 
-/** Returns the words of a concept in each language, and last those of the host. */
-function wordsOf(concept: Concept, extra: PlanWords | undefined): string[][] {
-  return [...languagesOf(TABLE[concept]), (extra?.[concept] ?? []).map((word) => word.toLowerCase())];
+/** Returns the words of a concept in each language, and last those of the dialect and the host. */
+function wordsOf(concept: Concept, extra: readonly PlanWords[]): string[][] {
+  return [...languagesOf(TABLE[concept]), extra.flatMap((one) => one[concept] ?? []).map((word) => word.toLowerCase())];
 }
 
 /** A state that a word can say. */
@@ -149,14 +149,15 @@ export type Vocabulary = ReturnType<typeof compile>;
 
 let builtIn: Vocabulary | undefined;
 
-/** Returns the built-in words, with those of the host. */
-export function vocabularyOf(extra?: PlanWords): Vocabulary {
-  if (extra !== undefined) return compile(extra);
-  builtIn ??= compile();
+/** Returns the built-in words, with those of the host and the dialect. */
+export function vocabularyOf(...extra: readonly (PlanWords | undefined)[]): Vocabulary {
+  const given = extra.filter((one) => one !== undefined);
+  if (given.length > 0) return compile(given);
+  builtIn ??= compile([]);
   return builtIn;
 }
 
-function compile(extra?: PlanWords) {
+function compile(extra: readonly PlanWords[]) {
   const of = (concept: Concept) => [...new Set(wordsOf(concept, extra).flat())];
   const labels = {
     dependencies: new Set(of("dependencies")),
