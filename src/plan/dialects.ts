@@ -11,7 +11,6 @@ import type { Row } from "./rows.js";
 import type { SourceText } from "./source.js";
 import type { PlanWords, Vocabulary } from "./words.js";
 
-/** The properties of a dialect. */
 export interface Dialect {
   readonly name: string;
   /** Checks for text that only sources of this dialect have. */
@@ -82,7 +81,6 @@ const DIALECTS: readonly Dialect[] = [
   { ...COMMON, name: "plain", sign: /(?:)/, ids: ["task", "T", "number"] },
 ];
 
-/** The names of all dialects. */
 export const DIALECT_NAMES: readonly string[] = DIALECTS.map(({ name }) => name);
 
 /** Returns the dialect with this name, or the one that is recognised. Throws `INVALID_INPUT` for an unknown name. */

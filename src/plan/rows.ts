@@ -351,7 +351,6 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
 /** The columns of a table that are no part of the name of its tasks. */
 const OF_COLUMNS: ReadonlySet<Field> = new Set(["dependencies", "blocks", "time", "files", "requirements"] as const);
 
-/** Returns the cells of a row of a table. */
 export function cellsOf(text: string): string[] {
   return text
     .replace(/^\||\|$/g, "")
@@ -363,7 +362,6 @@ const BEGINS_WITH_LABEL = /^[^\p{L}]{0,4}\*\*[^*]{1,60}(?::\*\*|\*\*:)/u;
 /** What is between two labels in bold in a line, before the second one. */
 const NEXT_FIELD = /[|·;,•][ \t]{0,9}(?=\*\*[^*]{1,60}(?::\*\*|\*\*:))/gu;
 
-/** Checks whether a checkbox is at the start of a cell of a table. */
 export function beginsCell(text: string, { start }: FoundCheckbox): boolean {
   return /(?:^|\|)\s*$/.test(text.slice(0, start));
 }

@@ -94,8 +94,8 @@ const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
 const QUOTED = /^[ \t]*>/;
 
 const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
-const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
-const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
+export const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
+export const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
 
 /** Lines that end code in a list item that is indented less than the item. */
 const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;

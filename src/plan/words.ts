@@ -105,15 +105,6 @@ function wordsOf(concept: Concept, extra: readonly PlanWords[]): string[][] {
 export type SaidState = "done" | "pending" | "in_progress" | "blocked" | "dropped";
 const SAID: readonly SaidState[] = ["done", "pending", "in_progress", "blocked", "dropped"];
 
-/** A state, and the word that says it. */
-export interface SaidWord {
-  readonly state: SaidState;
-  readonly word: string;
-  readonly index: number;
-  /** True if the rest of the text takes it back or limits it: `Done, but not tested`, `Done except 2.3`, `Done ❌`. */
-  readonly limited: boolean;
-}
-
 /** Signs that say a state by themselves. */
 const SIGNS: ReadonlyMap<string, SaidState> = new Map([
   ...[..."✅☑✔✓"].map((sign) => [sign, "done"] as const),
@@ -183,8 +174,11 @@ function compile(extra: readonly PlanWords[]) {
   return {
     /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
     isLabel: (concept: keyof typeof labels, name: string) => labels[concept].has(name),
-    /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
-    stateIn(text: string): SaidWord | undefined {
+    /**
+     * Returns the state that a text begins with, and the word; undefined if it begins with another word. It is `limited` if
+     * the rest of the text takes it back: `Done, but not tested`, `Done except 2.3`, `Done ❌`.
+     */
+    stateIn(text: string) {
       const [, before = "", word = ""] = stateWord.exec(text) ?? [];
       const state = stateOf.get(word.toLowerCase().replace(/\s+/g, " "));
       if (state === undefined) return undefined;
