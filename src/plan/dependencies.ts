@@ -8,7 +8,6 @@ import type { Region, SourceText } from "./source.js";
 import { durationIn } from "./task-line.js";
 import { JOIN, JOIN_WORDS, keyOf, type Vocabulary } from "./words.js";
 
-/** Checks whether a word is the id of a task in the plan. */
 export type IsId = (word: string) => boolean;
 
 /** The tasks and phases in a text about dependencies. */
@@ -23,7 +22,6 @@ export interface Named {
   readonly tooLong: readonly string[];
 }
 
-/** Returns what a text names that has only these parts. */
 export function named(parts: Partial<Named>): Named {
   return { tasks: [], phases: [], unsure: [], tooLong: [], ...parts };
 }
@@ -60,7 +58,6 @@ const AFTER_NUMBER = new RegExp(
   "iu",
 );
 
-/** A word that may have a digit in it. */
 const WITH_DIGIT = /[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?/gu;
 
 /** A word with hyphens, which is an id if the plan has it: `US1-T03`. */
@@ -86,7 +83,13 @@ export function readDependencies(text: string, words: Vocabulary, isId: IsId): N
   take(phases, words.phaseList, (_, after, ordinal) =>
     numbersIn((after ?? ordinal ?? "").replace(/[a-z]{3,6}/gi, keyOf), tooLong).map(keyOf),
   );
-  take(phases, LETTERED, (_, list = "") => lettersIn(list));
+  take(phases, LETTERED, (_, list = "") => {
+    const codes = numbersIn(
+      list.replace(/[A-Z]/g, (letter) => `${letter.charCodeAt(0)}`),
+      tooLong,
+    );
+    return codes.map((code) => String.fromCharCode(Number(code)));
+  });
   take(tasks, HYPHENED, (word = "") => {
     // Of two codes with different letters, one is no end of a range: `US1-T03`.
     const [, head, tail] = TWO_CODES.exec(word) ?? [];
@@ -146,17 +149,6 @@ function shortEnd(first: string, number: string, isId: IsId): string | undefined
   const [head, from] = endOf(first);
   const last = head + number.padStart(from.length, "0");
   return isId(last) || (head.toLowerCase() === "t" && number.length === from.length) ? last : undefined;
-}
-
-/** Returns the letters of a list: `A-C, E` is A, B, C, E. */
-function lettersIn(list: string): string[] {
-  return list.split(/,|&|and/).flatMap((part) => {
-    const [first, last = first] = part.match(/[A-Z]/g) ?? [];
-    if (first === undefined || last === undefined) return [];
-    const [from, to] = [first.charCodeAt(0), last.charCodeAt(0)];
-    if (to < from) return [first, last];
-    return Array.from({ length: to - from + 1 }, (_, step) => String.fromCharCode(from + step));
-  });
 }
 
 /** Splits an id before the number at its end. The number is empty if the id ends with a letter. */

@@ -9,13 +9,12 @@ import type { TaskIds } from "./ids.js";
 import type { TaskState } from "./plan.js";
 import type { Row } from "./rows.js";
 import type { SourceText } from "./source.js";
-import type { Vocabulary } from "./words.js";
+import type { PlanWords, Vocabulary } from "./words.js";
 
-/** The properties of a dialect. */
 export interface Dialect {
   readonly name: string;
-  /** Text that only sources of this dialect have. */
-  readonly sign: RegExp;
+  /** Checks for text that only sources of this dialect have. */
+  readonly sign: Pick<RegExp, "test">;
   /** The forms of task ids, in the order in which they are tried. */
   readonly ids: readonly TaskIds[];
   /** The meaning of `[~]`. */
@@ -24,9 +23,20 @@ export interface Dialect {
   readonly nested: "tasks" | "criteria";
   /** The only section with tasks, if the dialect has one. */
   readonly section?: RegExp;
+  /** Words with a meaning in this dialect alone. */
+  readonly words?: PlanWords;
 }
 
 const COMMON = { ids: ["number", "task", "T"], tilde: "queued", nested: "tasks" } as const;
+
+/** Returns a pattern for titles, in headings, items and bold, that begin with these words. */
+function titled(words: string): RegExp {
+  return new RegExp(String.raw`^(?:[^\p{L}\p{N}\r\n]|x(?=\])){1,16}${words}`, "imu");
+}
+
+const EPIC = titled(String.raw`epic(?:[ \t]*:|[ \t#-]+(?:\d|[a-z](?![a-z])))`);
+const STORY = titled(String.raw`(?:user[ \t]+)?story(?:[ \t]+#?|-)[a-z.]{0,4}\d`);
+const PHASE = titled(String.raw`phase[ \t]+#?\d`);
 
 /** All dialects, in the order in which they are tried. A sign matches blanks of its own line only, for linear time. */
 const DIALECTS: readonly Dialect[] = [
@@ -37,6 +47,13 @@ const DIALECTS: readonly Dialect[] = [
     ids: ["task", "number"],
     nested: "criteria",
     section: /^tasks *\/ *subtasks/i,
+  },
+  {
+    ...COMMON,
+    name: "epics",
+    sign: { test: (markdown) => EPIC.test(markdown) && STORY.test(markdown) && !PHASE.test(markdown) },
+    ids: ["task", "T", "number"],
+    words: { phase: ["epic"], task: ["story", "user story"] },
   },
   { ...COMMON, name: "spec-workflow", sign: /_(?:Prompt|Leverage):/, tilde: "blocked" },
   {
@@ -64,7 +81,6 @@ const DIALECTS: readonly Dialect[] = [
   { ...COMMON, name: "plain", sign: /(?:)/, ids: ["task", "T", "number"] },
 ];
 
-/** The names of all dialects. */
 export const DIALECT_NAMES: readonly string[] = DIALECTS.map(({ name }) => name);
 
 /** Returns the dialect with this name, or the one that is recognised. Throws `INVALID_INPUT` for an unknown name. */

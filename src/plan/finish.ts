@@ -122,7 +122,6 @@ function numberTasks(phases: readonly PhaseDraft[], identified: boolean, report:
   }
 }
 
-/** Reports a task that gets another id than it has in the source. */
 export function reportSecondId(given: string, id: string, position: PlanPosition, report: PlanReport): void {
   if (id === given) return;
   report.warn("TASK_ID_REPEATED", position, `an earlier task has the id ${given}; this task is ${id} here`);

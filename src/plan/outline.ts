@@ -18,29 +18,13 @@ import {
 } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
-/** The rows that name a task. */
-interface TaskRows {
-  /** The reader of ids, with the codes of this plan. */
-  readonly ids: IdReader;
-  /** The ids of the tasks, by the row of each. */
-  readonly idOf: ReadonlyMap<Row, string>;
-  /** The names of these tasks. */
-  readonly nameOf: ReadonlyMap<Row, string>;
-  /** Number of headings and of rows with a checkbox that begin with each id. */
-  readonly mentions: ReadonlyMap<string, number>;
-  /** Rows without anything below them that name a task which has its row elsewhere, as in a checklist: the task's row. */
-  readonly repeats: ReadonlyMap<Row, Row>;
-  /** True if tasks have ids, so that a checkbox without one is usually not a task. */
-  readonly identified: boolean;
-}
-
 /** The title of a phase. */
 export interface PhaseStart extends PhaseTitle {
   readonly level: number;
 }
 
 /** The phases and task ids of a plan. */
-export interface Outline extends TaskRows {
+export interface Outline extends ReturnType<typeof taskRowsOf> {
   /** The titles of phases by their row. */
   readonly starts: ReadonlyMap<Row, PhaseStart>;
   /** True if no heading names a phase, and the tasks `2`, `2.1`, `2.2` are phase 2. */
@@ -52,45 +36,174 @@ export interface Outline extends TaskRows {
 /** Finds the phases and the tasks of a plan. */
 export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): Outline {
   const tasks = taskRowsOf(rows, dialect, words);
-  const { idOf, identified, repeats } = tasks;
+  const { idOf, nameOf, identified, repeats } = tasks;
+  const any: Weight = (row) => idOf.get(row) ?? plainTask(row);
   const weight: Weight = (row) => idOf.get(row) ?? (identified || repeats.has(row) ? undefined : plainTask(row));
-  const section: StartAt = (row) => anySection(row, dialect, words);
-  const phases = namedPhases(rows, tasks, weight, section);
-  const found = phases.length > 0 ? phases : wordedPhases(rows, weight, words);
-  if (found.length > 0) return { starts: withSections(rows, idOf, startsOf(found)), grouped: false, ...tasks };
-  const sections = sectionsOf(rows, idOf, weight, section);
+  const named = namedPhases();
+  const found = named.length > 0 ? named : wordedPhases();
+  if (found.length > 0) return { starts: withSections(startsOf(found)), grouped: false, ...tasks };
+  const sections = sectionsOf();
   const isGrouped = sections.length < 2 && sections.every(({ key }) => key === undefined);
   const grouped = isGrouped && dialect.nested === "tasks" && [...idOf.values()].some((id) => id.includes("."));
   const starts = startsOf([
     ...(grouped ? sections : sections.map(withKey)),
-    ...(identified ? plainSections(rows, idOf, sections, section) : []),
+    ...(identified ? plainSections(sections) : []),
   ]);
   // A task without an id is below no heading only if it is above all of them.
   const first = rows.find((row) => weight(row) !== undefined || (row.kind === "heading" && !identified));
   const isUntitled = starts.size === 0 && first !== undefined && weight(first) !== undefined;
   return { starts, grouped, untitled: isUntitled ? first : undefined, ...tasks };
-}
 
-/** Returns the headings that name a phase; without any, lines in bold or items of a list. */
-function namedPhases(rows: readonly Row[], tasks: TaskRows, weight: Weight, section: StartAt): Candidate[] {
-  const headings = new Set(rows.flatMap(({ kind, phase }) => (kind === "heading" && phase?.key) || []));
-  const bold = headings.size === 0;
-  const keys = bold ? boldKeys(rows, weight) : headings;
-  const named = candidates(rows, weight, (row) => namedPhase(row, keys, bold));
-  if (named.length === 0) return listedPhases(rows, tasks);
-  const numbered = () => countTasks(candidates(rows, weight, (row) => withNumber(section(row))));
-  return keys.size === 0 && countTasks(named) < numbered() ? [] : chosen(named, tasks.nameOf);
+  /** Returns the headings that name a phase; without any, lines in bold or items of a list. */
+  function namedPhases(): Candidate[] {
+    const headings = new Set(rows.flatMap(({ kind, phase }) => (kind === "heading" && phase?.key) || []));
+    const bold = headings.size === 0;
+    const keys = bold ? boldKeys() : headings;
+    const all = candidates((row) => namedPhase(row, keys, bold));
+    if (all.length === 0) return listedPhases();
+    const numbered = () => countTasks(candidates((row) => withNumber(section(row))));
+    return keys.size === 0 && countTasks(all) < numbered() ? [] : chosen(all, nameOf);
+  }
+
+  /** Returns the numbers of the phases with tasks whose regular title is a line in bold. */
+  function boldKeys(): ReadonlySet<string> {
+    const regular = candidates((row) =>
+      isBoldLine(row) && !isGateTitle(row.text)
+        ? withNumber(row.phase && { ...row.phase, level: BELOW_HEADINGS })
+        : undefined,
+    );
+    return new Set(full(regular).flatMap(({ key }) => key ?? []));
+  }
+
+  /** Returns headings such as `Vaihe 1: Name` as phases, if no word is known, all tasks are below them, and at least two have tasks. */
+  function wordedPhases(): Candidate[] {
+    const isTask = (row: Row) => weight(row) !== undefined && !NO_TASKS_HEADING.test(sectionOf(row)?.text ?? "");
+    const all = rows.filter(isTask).length;
+    const titleIn = ({ kind, text }: Row) => (kind === "heading" ? wordAndNumber(text) : undefined);
+    const known = [...count(rows.flatMap((row) => titleIn(row)?.word ?? []))].filter(
+      ([word]) => !NO_PART.test(word) && !words.taskWord.test(`${word} 1`),
+    );
+    for (const [word] of known.sort(([, one], [, other]) => other - one).slice(0, WORDS_TRIED)) {
+      const titled = candidates((row) => {
+        const title = titleIn(row);
+        return title?.word === word ? { key: title.key, name: nameOfTitle(row), level: row.depth } : undefined;
+      });
+      if (full(titled).length > 1 && countTasks(titled) >= all) return full(titled);
+    }
+    return [];
+  }
+
+  /** Returns the items of a list that are phases with tasks nested in them; none if the list has other items among them. */
+  function listedPhases(): Candidate[] {
+    const top = rows.filter(({ kind, depth }) => kind === "item" && depth === 0);
+    const begin = top.findIndex(({ checkbox, phase }) => checkbox !== undefined || phase?.key !== undefined);
+    if (top.slice(begin).some(({ phase }) => phase?.key === undefined)) return [];
+    const nested: Weight = (row) => {
+      if (row.kind !== "item" || row.depth === 0 || (!identified && row.checkbox === undefined)) return undefined;
+      return idOf.get(row) ?? (identified || row.depth > 1 ? undefined : `${row.line}`);
+    };
+    const start: StartAt = ({ kind, depth, phase }) =>
+      kind === "item" && depth === 0 ? withNumber(phase && { ...phase, level: BELOW_HEADINGS }) : undefined;
+    const listed = candidates(start, nested);
+    // A checkbox with nothing nested in it is a task, also if its name is `Phase 2: api`.
+    const isLeaf = ({ row, tasks }: Candidate) => tasks.length === 0 && row.checkbox !== undefined;
+    return full(listed).length > 0 && !listed.some(isLeaf) ? chosen(listed, nameOf) : [];
+  }
+
+  /** Returns headings with the tasks below them, up to the next candidate, or to a heading beside or above it; with `direct`, up to any heading. */
+  function candidates(startAt: StartAt, weigh = weight, direct = false): Candidate[] {
+    const found: Candidate[] = [];
+    let open: Candidate | undefined;
+    for (const row of rows) {
+      const id = weigh(row);
+      if (id !== undefined) {
+        open?.tasks.push({ id, row });
+        continue;
+      }
+      const isEnd = direct || (open !== undefined && row.depth <= open.level && !isGateTitle(row.text));
+      if (row.kind === "heading" && isEnd) open = undefined;
+      const start = startAt(row);
+      if (start === undefined) continue;
+      open = { ...start, row, tasks: [] };
+      found.push(open);
+    }
+    return found;
+  }
+
+  /** Adds the sections beside phases that have tasks with ids: `## Hotfixes` between phase 5 and phase 6 is a phase without a number. */
+  function withSections(starts: ReadonlyMap<Row, PhaseStart>): ReadonlyMap<Row, PhaseStart> {
+    const all = new Map(starts);
+    const [first] = starts.values();
+    const covered = new Set<string>();
+    let level: number | undefined;
+    for (const row of rows) {
+      const start = starts.get(row);
+      const id = idOf.get(row);
+      if (start !== undefined) level = start.level;
+      else if (row.kind === "heading" && id === undefined && row.depth <= (level ?? 0) && !isGateTitle(row.text))
+        level = undefined;
+      if (id === undefined) continue;
+      const isOwn = (row.kind === "heading" || row.checkbox !== undefined) && !covered.has(id);
+      const beside = level === undefined && isOwn ? sectionBeside(row, first?.level ?? 0, idOf) : undefined;
+      if (level !== undefined) covered.add(id);
+      if (beside === undefined || isNoPhase(beside)) continue;
+      covered.add(id);
+      level = beside.depth;
+      all.set(beside, { key: undefined, name: nameOfTitle(beside), level });
+    }
+    return all;
+  }
+
+  /** Returns the sections with tasks, in a plan without phases. Numbered ones include their deeper headings. */
+  function sectionsOf(): Candidate[] {
+    const levels = full(candidates((row) => withNumber(section(row)))).map(({ level }) => level);
+    if (levels.length === 0) {
+      const all = namedByParents(full(candidates(section, weight, true)));
+      const titled = all.filter(({ name }) => !NO_TASKS_HEADING.test(name));
+      return titled.length > 0 ? titled : all;
+    }
+    const deepest = Math.min(...levels);
+    const shallow = candidates((row) => (row.depth <= deepest ? section(row) : undefined), any);
+    return full(shallow).filter(({ key, name }) => key !== undefined || !NO_TASKS_HEADING.test(name));
+  }
+
+  /** Returns the sections beside others that have only checkboxes without ids, and are no lists of notes or risks. */
+  function plainSections(sections: readonly Candidate[]): Candidate[] {
+    const levels = new Set(sections.map(({ level }) => level));
+    const known = new Set(sections.map(({ row }) => row));
+    const withIds = new Set([...idOf.keys()].flatMap(ancestorsOf));
+    const isOther = ({ row, name, level, tasks }: Candidate) =>
+      levels.has(level) &&
+      !known.has(row) &&
+      !withIds.has(row) &&
+      tasks.every(({ id }) => /^\d+$/.test(id)) &&
+      !NO_TASKS_HEADING.test(name);
+    return full(candidates(section, any, true)).filter(isOther);
+  }
+
+  /** Returns any heading as a phase: in a plan without phases, every section with tasks is one. */
+  function section(row: Row): PhaseStart | undefined {
+    if (row.kind !== "heading" || dialect.section?.test(row.text) === false) return undefined;
+    const numbered = numberedTitle(row.text);
+    if (numbered !== undefined) return { ...numbered, level: row.depth };
+    const field = fieldOf(row.text, words);
+    if (isGateTitle(row.text) || field === "success" || field === "criteria") return undefined;
+    return { key: undefined, name: nameOfTitle(row), level: row.depth };
+  }
 }
 
 /** Finds the tasks: headings and checkboxes with an id, and other rows whose id is on none of these, or only on ones with nothing below. */
-function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): TaskRows {
+function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary) {
   const marked = rows.filter(({ kind, checkbox }) => kind === "heading" || checkbox !== undefined);
   const codes = codePrefixes(marked.map(titleOf), (isId) => idsNamed(rows, words, isId));
   const ids = idReader(words.taskWord, codes);
   const found = withoutSections(mentionsIn(rows, dialect, ids), ids);
-  const nameOf = new Map(found.map(({ row, name }) => [row, name]));
+  /** The names and the ids of the tasks, by the row of each. */
+  const nameOf: ReadonlyMap<Row, string> = new Map(found.map(({ row, name }) => [row, name]));
   const idOf = new Map<Row, string>();
-  const repeats = new Map<Row, Row>();
+  /** Rows without anything below them that name a task which has its row elsewhere, as in a checklist: the task's row. */
+  const named = new Map<Row, Row>();
+  /** Number of headings and of rows with a checkbox that begin with each id. */
   const mentions = new Map<string, number>();
   const byId = new Map<string, Mention[]>();
   for (const mention of found) addTo(byId, mention.id, mention);
@@ -103,13 +216,14 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): 
     idOf.set(main.row, id);
     for (const other of all) {
       if (other === main) continue;
-      if (isRepeat(other, main, words)) repeats.set(other.row, main.row);
+      if (isRepeat(other, main, words)) named.set(other.row, main.row);
       else idOf.set(other.row, id);
     }
     mentions.set(id, all.length);
   }
+  /** True if tasks have ids, so that a checkbox without one is usually not a task. */
   const identified = idOf.size > 0;
-  return { ids, idOf, nameOf, repeats: identified ? repeats : repeatedNames(rows), mentions, identified };
+  return { ids, idOf, nameOf, repeats: identified ? named : repeatedNames(rows), mentions, identified };
 }
 
 /** Returns the rows of checklists and overviews, in a plan without ids, that have the name of a task elsewhere. */
@@ -285,41 +399,11 @@ interface Candidate extends PhaseStart {
   readonly tasks: { readonly id: string; readonly row: Row }[];
 }
 
-/** Returns headings with the tasks below them, up to the next candidate, or to a heading beside or above it; with `direct`, up to any heading. */
-function candidates(rows: readonly Row[], weight: Weight, startAt: StartAt, direct = false): Candidate[] {
-  const found: Candidate[] = [];
-  let open: Candidate | undefined;
-  for (const row of rows) {
-    const id = weight(row);
-    if (id !== undefined) {
-      open?.tasks.push({ id, row });
-      continue;
-    }
-    const isEnd = direct || (open !== undefined && row.depth <= open.level && !isGateTitle(row.text));
-    if (row.kind === "heading" && isEnd) open = undefined;
-    const start = startAt(row);
-    if (start === undefined) continue;
-    open = { ...start, row, tasks: [] };
-    found.push(open);
-  }
-  return found;
-}
-
-/** Returns the numbers of the phases with tasks whose regular title is a line in bold. */
-function boldKeys(rows: readonly Row[], weight: Weight): ReadonlySet<string> {
-  const regular = candidates(rows, weight, (row) =>
-    isBoldLine(row) && !isGateTitle(row.text)
-      ? withNumber(row.phase && { ...row.phase, level: BELOW_HEADINGS })
-      : undefined,
-  );
-  return new Set(full(regular).flatMap(({ key }) => key ?? []));
-}
-
 /** A line in bold, also with `(2 days)` after it. */
 const BOLD_LINE = /^\*\*[^*]+\*\*:?(?:[ \t]*\([^()]*\))?:?$/;
 
-/** The level of a phase that is no heading: every heading ends it. */
-const BELOW_HEADINGS = 7;
+/** The level of a phase or a task that is no heading: every heading ends it. */
+export const BELOW_HEADINGS = 7;
 
 function isBoldLine({ kind, depth, text }: Row): boolean {
   return kind === "text" && depth === -1 && BOLD_LINE.test(text);
@@ -355,34 +439,6 @@ function namedPhase(row: Row, keys: ReadonlySet<string>, bold: boolean): PhaseSt
   return title && { ...title, level: isHeading ? depth : BELOW_HEADINGS };
 }
 
-/** Adds the sections beside phases that have tasks with ids: `## Hotfixes` between phase 5 and phase 6 is a phase without a number. */
-function withSections(
-  rows: readonly Row[],
-  idOf: ReadonlyMap<Row, string>,
-  starts: ReadonlyMap<Row, PhaseStart>,
-): ReadonlyMap<Row, PhaseStart> {
-  const all = new Map(starts);
-  const [first] = starts.values();
-  const covered = new Set<string>();
-  let level: number | undefined;
-  for (const row of rows) {
-    const start = starts.get(row);
-    const id = idOf.get(row);
-    if (start !== undefined) level = start.level;
-    else if (row.kind === "heading" && id === undefined && row.depth <= (level ?? 0) && !isGateTitle(row.text))
-      level = undefined;
-    if (id === undefined) continue;
-    const isOwn = (row.kind === "heading" || row.checkbox !== undefined) && !covered.has(id);
-    const section = level === undefined && isOwn ? sectionBeside(row, first?.level ?? 0, idOf) : undefined;
-    if (level !== undefined) covered.add(id);
-    if (section === undefined || isNoPhase(section)) continue;
-    covered.add(id);
-    level = section.depth;
-    all.set(section, { key: undefined, name: nameOfTitle(section), level });
-  }
-  return all;
-}
-
 function isNoPhase({ text, phase }: Row): boolean {
   return phase !== undefined || NO_TASKS_HEADING.test(text) || LISTS_TASKS.test(text);
 }
@@ -402,41 +458,6 @@ const WORDS_TRIED = 5;
 
 /** Words before a number that name something else than a part of the work. */
 const NO_PART = /^(?:option|example|appendix|figure|table|requirement|version|question|note)$/;
-
-/** Returns headings such as `Vaihe 1: Name` as phases, if no word is known, all tasks are below them, and at least two have tasks. */
-function wordedPhases(rows: readonly Row[], weight: Weight, words: Vocabulary): Candidate[] {
-  const isTask = (row: Row) => weight(row) !== undefined && !NO_TASKS_HEADING.test(sectionOf(row)?.text ?? "");
-  const all = rows.filter(isTask).length;
-  const titleIn = ({ kind, text }: Row) => (kind === "heading" ? wordAndNumber(text) : undefined);
-  const known = [...count(rows.flatMap((row) => titleIn(row)?.word ?? []))].filter(
-    ([word]) => !NO_PART.test(word) && !words.taskWord.test(`${word} 1`),
-  );
-  for (const [word] of known.sort(([, one], [, other]) => other - one).slice(0, WORDS_TRIED)) {
-    const found = candidates(rows, weight, (row) => {
-      const title = titleIn(row);
-      return title?.word === word ? { key: title.key, name: nameOfTitle(row), level: row.depth } : undefined;
-    });
-    if (full(found).length > 1 && countTasks(found) >= all) return full(found);
-  }
-  return [];
-}
-
-/** Returns the items of a list that are phases with tasks nested in them; none if the list has other items among them. */
-function listedPhases(rows: readonly Row[], { idOf, nameOf, identified }: TaskRows): Candidate[] {
-  const top = rows.filter(({ kind, depth }) => kind === "item" && depth === 0);
-  const first = top.findIndex(({ checkbox, phase }) => checkbox !== undefined || phase?.key !== undefined);
-  if (top.slice(first).some(({ phase }) => phase?.key === undefined)) return [];
-  const nested: Weight = (row) => {
-    if (row.kind !== "item" || row.depth === 0 || (!identified && row.checkbox === undefined)) return undefined;
-    return idOf.get(row) ?? (identified || row.depth > 1 ? undefined : `${row.line}`);
-  };
-  const listed = candidates(rows, nested, ({ kind, depth, phase }) =>
-    kind === "item" && depth === 0 ? withNumber(phase && { ...phase, level: BELOW_HEADINGS }) : undefined,
-  );
-  // A checkbox with nothing nested in it is a task, also if its name is `Phase 2: api`.
-  const isLeaf = ({ row, tasks }: Candidate) => tasks.length === 0 && row.checkbox !== undefined;
-  return full(listed).length > 0 && !listed.some(isLeaf) ? chosen(listed, nameOf) : [];
-}
 
 /** Returns the headings with tasks that no earlier one has, else the first of each number; and empty ones beside these. */
 function chosen(all: readonly Candidate[], nameOf: ReadonlyMap<Row, string>): Candidate[] {
@@ -473,20 +494,6 @@ function startsOf(phases: readonly Candidate[]): Map<Row, PhaseStart> {
   return new Map(phases.map(({ row, key, name, level }) => [row, { key: numberOf(key), name, level }]));
 }
 
-/** Returns the sections with tasks, in a plan without phases. Numbered ones include their deeper headings. */
-function sectionsOf(rows: readonly Row[], idOf: ReadonlyMap<Row, string>, weight: Weight, start: StartAt): Candidate[] {
-  const levels = full(candidates(rows, weight, (row) => withNumber(start(row)))).map(({ level }) => level);
-  if (levels.length === 0) {
-    const found = namedByParents(full(candidates(rows, weight, start, true)));
-    const named = found.filter(({ name }) => !NO_TASKS_HEADING.test(name));
-    return named.length > 0 ? named : found;
-  }
-  const deepest = Math.min(...levels);
-  const any: Weight = (row) => idOf.get(row) ?? plainTask(row);
-  const shallow = candidates(rows, any, (row) => (row.depth <= deepest ? start(row) : undefined));
-  return full(shallow).filter(({ key, name }) => key !== undefined || !NO_TASKS_HEADING.test(name));
-}
-
 /** Puts the heading above a section in its place if others have its name: `Subtasks` below each package. */
 function namedByParents(sections: readonly Candidate[]): Candidate[] {
   const names = count(sections.map(({ name }) => name));
@@ -498,36 +505,6 @@ function namedByParents(sections: readonly Candidate[]): Candidate[] {
     if (!isShared || parent === undefined || own.has(parent)) return section;
     return { ...section, row: parent, name: nameOfTitle(parent), level: parent.depth };
   });
-}
-
-/** Returns the sections beside others that have only checkboxes without ids, and are no lists of notes or risks. */
-function plainSections(
-  rows: readonly Row[],
-  idOf: ReadonlyMap<Row, string>,
-  sections: readonly Candidate[],
-  start: StartAt,
-): Candidate[] {
-  const levels = new Set(sections.map(({ level }) => level));
-  const known = new Set(sections.map(({ row }) => row));
-  const any: Weight = (row) => idOf.get(row) ?? plainTask(row);
-  const identified = new Set([...idOf.keys()].flatMap(ancestorsOf));
-  const isOther = ({ row, name, level, tasks }: Candidate) =>
-    levels.has(level) &&
-    !known.has(row) &&
-    !identified.has(row) &&
-    tasks.every(({ id }) => /^\d+$/.test(id)) &&
-    !NO_TASKS_HEADING.test(name);
-  return full(candidates(rows, any, start, true)).filter(isOther);
-}
-
-/** Returns any heading as a phase: in a plan without phases, every section with tasks is one. */
-function anySection(row: Row, { section }: Dialect, words: Vocabulary): PhaseStart | undefined {
-  if (row.kind !== "heading" || section?.test(row.text) === false) return undefined;
-  const numbered = numberedTitle(row.text);
-  if (numbered !== undefined) return { ...numbered, level: row.depth };
-  const field = fieldOf(row.text, words);
-  if (isGateTitle(row.text) || field === "success" || field === "criteria") return undefined;
-  return { key: undefined, name: nameOfTitle(row), level: row.depth };
 }
 
 /** Gives a section without a number the one that all its tasks begin with. */

@@ -39,7 +39,7 @@ import { type PlanWords, vocabularyOf } from "./words.js";
 
 /** The options of `parsePlan`. */
 export interface ParsePlanOptions {
-  /** `praxis-os`, `spec-kit`, `openspec`, `kiro`, `spec-workflow`, `bmad` or `plain`. Default: recognised. */
+  /** `praxis-os`, `spec-kit`, `openspec`, `kiro`, `spec-workflow`, `bmad`, `epics` or `plain`. Default: recognised. */
   readonly dialect?: string;
   /** The name of the source in diagnostics and errors. Default `tasks.md`. */
   readonly file?: string;
@@ -71,7 +71,7 @@ export function readTree(
   { file = "tasks.md", dialect: name, words: extra }: ParsePlanOptions,
 ): PlanReading {
   const dialect = chooseDialect(markdown, name);
-  const words = vocabularyOf(extra);
+  const words = vocabularyOf(dialect.words, extra);
   const rows = readRows(source, tree, words);
   const legend = legendRows(rows, words);
   const planned = rows.filter((row) => !legend.has(row));

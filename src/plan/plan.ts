@@ -3,7 +3,8 @@
  * report of diagnostics.
  */
 import { PhasegateError } from "../errors.js";
-import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
+import type { Diagnostic } from "../workflow/diagnostic.js";
+import { createReport } from "../workflow/report.js";
 
 /** A position in the source, counted as in editors. */
 export interface PlanPosition {
@@ -158,38 +159,24 @@ export interface SourceParser {
   tick?(text: string, plan: Plan, request: TickRequest): string;
 }
 
-/** Limits the errors, and the warnings, that are kept: a plan can have a fault in each line. */
-const KEPT_MAX = 1000;
-
 /** Collects the diagnostics of a plan. */
 export class PlanReport {
   readonly #file: string;
-  readonly #diagnostics: Diagnostic[] = [];
-  readonly #counts = { error: 0, warning: 0 };
+  readonly #report = createReport<keyof typeof HINTS>();
 
   constructor(file: string) {
     this.#file = file;
   }
 
   /** Adds a diagnostic. Columns count from 1, which is the default; the default of `hint` is that of the code. */
-  warn(code: keyof typeof HINTS, place: SourcePlace, message: string, hint: string = HINTS[code]): void {
-    const severity = code === "DEPENDENCY_CYCLE" ? "error" : "warning";
-    this.#counts[severity] += 1;
-    if (this.#counts[severity] > KEPT_MAX) return;
-    const { line, column = 1 } = place;
-    this.#diagnostics.push({ severity, code, message, hint, file: this.#file, line, column });
+  warn(code: keyof typeof HINTS, { line, column = 1 }: SourcePlace, message: string, hint: string = HINTS[code]): void {
+    const add = code === "DEPENDENCY_CYCLE" ? this.#report.error : this.#report.warn;
+    add(code, { file: this.#file, line, column }, message, hint);
   }
 
   /** Returns the diagnostics in the order of the source, and last how many are left out. */
   sorted(): Diagnostic[] {
-    const sorted = this.#diagnostics.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
-    const { error, warning } = this.#counts;
-    const left = error + warning - sorted.length;
-    if (left === 0) return sorted;
-    const severity = error > KEPT_MAX ? "error" : "warning";
-    const hint = "Correct the listed problems, then check again.";
-    const code = "DIAGNOSTICS_MORE" satisfies DiagnosticCode;
-    return [...sorted, { file: this.#file, severity, code, message: `${left} more are not listed`, hint }];
+    return this.#report.sorted();
   }
 }
 

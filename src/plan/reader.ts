@@ -5,7 +5,7 @@
  */
 import { checkboxAt, checkboxesIn, type FoundCheckbox, isTicked, SYMBOL } from "./boxes.js";
 import type { Dialect, Marks } from "./dialects.js";
-import { type Outline, type PhaseStart, sameName } from "./outline.js";
+import { BELOW_HEADINGS, type Outline, type PhaseStart, sameName } from "./outline.js";
 import type { Checkbox, PlanItem, PlanPosition, PlanReport, StatusWord, TaskState } from "./plan.js";
 import { ancestorsOf, beginsCell, isWithin, type Row, titleOf } from "./rows.js";
 import type { Region, SourceText } from "./source.js";
@@ -82,11 +82,7 @@ export interface TaskDraft {
 }
 
 /** A phase while it is read. */
-export interface PhaseDraft {
-  /** The number or letter as it is written; undefined if the source has none. */
-  readonly key: string | undefined;
-  readonly name: string;
-  readonly level: number;
+export interface PhaseDraft extends PhaseStart {
   readonly position: PlanPosition;
   /** Its number in the plan, which is known when all is read. */
   number: number;
@@ -125,9 +121,6 @@ interface Block {
   /** Receives the items when the block ends. */
   readonly done: (items: readonly PlanItem[]) => void;
 }
-
-/** The level of a line in bold that is used as a heading. */
-const BOLD_LEVEL = 7;
 
 /** Titles of lists about the whole plan. */
 const OF_PLAN = /\b(?:(?:acceptance|success|completion) criteria|project completion|definition of done)\b/i;
@@ -208,7 +201,7 @@ export function readRoles(context: Context) {
     const isGate = isCheck || isGateTitle(row.text) || (open.gates !== undefined && mentioned !== undefined);
     if (isGate && (mentioned !== undefined || !isBetweenTasks(row))) return startGate(row, mentioned);
     const field = isGate ? "criteria" : fieldOf(row.text, words);
-    const inTask = task?.level !== undefined && row.depth > task.level;
+    const inTask = ancestorsOf(row).some((above) => tasks.has(above));
     // Criteria behind the section of a task are its own, and so are those in a section that goes on with other tasks.
     const isBehind = field === "criteria" && task !== undefined && (task.level !== undefined || idsBelow.has(row));
     if (inTask || (isBehind && phase !== undefined && row.depth > phase.level)) {
@@ -291,12 +284,11 @@ export function readRoles(context: Context) {
     const isItems = (block?.kind === "gate" || block?.kind === "criteria") && isInside(block, row);
     const items = isItems ? block.items : taskAround(row)?.criteria;
     if (items === undefined) return;
-    for (const box of checkboxesIn(row.text)) {
-      if (!beginsCell(row.text, box)) continue;
-      const cells = row.text.split("|").map((cell) => cell.trim());
-      const text = cells.filter((cell) => /\p{L}/u.test(cell) && checkboxAt(cell, 0) === undefined).join(" · ");
-      const checkbox = { ...box, column: box.column + row.column };
-      items.push(itemOf({ ...row, text: text === "" ? row.text : text, checkbox }));
+    const line = source.text(row.line);
+    const cells = row.text.split("|").map((cell) => cell.trim());
+    const named = cells.filter((cell) => /\p{L}/u.test(cell) && checkboxAt(cell, 0) === undefined).join(" · ");
+    for (const checkbox of checkboxesIn(line)) {
+      if (beginsCell(line, checkbox)) items.push(itemOf({ ...row, text: named === "" ? row.text : named, checkbox }));
     }
   }
 
@@ -305,7 +297,7 @@ export function readRoles(context: Context) {
     const [phase, field, block] = [open.phase, open.field, open.block];
     if (phase !== undefined && outline.idOf.has(row)) {
       closeBlock();
-      startTask(row, BOLD_LEVEL);
+      startTask(row, BELOW_HEADINGS);
     } else if (label !== undefined) {
       if (phase !== undefined || open.gates !== undefined || label.field === "gate") readGroupedLabel(label, row);
     } else if (field !== undefined) {
@@ -376,7 +368,7 @@ export function readRoles(context: Context) {
   function taskAround(row: Row): TaskDraft | undefined {
     const above = ancestorsOf(row).find((parent) => tasks.has(parent));
     if (above !== undefined) return tasks.get(above);
-    return open.task?.level === BOLD_LEVEL ? open.task : undefined;
+    return open.task?.level === BELOW_HEADINGS ? open.task : undefined;
   }
 
   /** Returns the task of a label that stands behind it in place of inside of it. An item with boxes below is not a task. */
@@ -580,7 +572,9 @@ export function readRoles(context: Context) {
     } else if (kind === "list" || kind === "other") {
       const task = taskAround(row);
       if (task !== undefined) addCriterion(task, row);
-      else if (block.section) reportOfPlan(row);
+      const box = task === undefined && block.section ? placeBox(row) : undefined;
+      const message = "this is a criterion of the whole plan: no phase requires it";
+      if (box !== undefined) report.warn("CHECKBOX_OF_PLAN", box.position, message);
       return;
     } else {
       // A bullet above deeper checkboxes names their group.
@@ -590,14 +584,6 @@ export function readRoles(context: Context) {
     items.push(itemOf(row));
     block.first ??= row.depth;
     block.last = row.depth;
-  }
-
-  /** Reports the checkbox of a criterion of the whole plan: no phase and no task requires it. */
-  function reportOfPlan(row: Row): void {
-    const box = placeBox(row);
-    if (box === undefined) return;
-    const message = "this is a criterion of the whole plan: no phase requires it";
-    report.warn("CHECKBOX_OF_PLAN", box.position, message);
   }
 
   /** Adds the checkbox of a status line in the section of a gate, as the item that its title names. */
@@ -633,8 +619,9 @@ export function readRoles(context: Context) {
   }
 
   /** Returns the checkbox of a row, and marks it as placed. */
-  function placeBox({ checkbox, line }: Row): Checkbox | undefined {
+  function placeBox({ checkbox, line, nameLine }: Row): Checkbox | undefined {
     if (checkbox === undefined) return undefined;
+    if (nameLine !== undefined) told.add(nameLine);
     const position = source.position(line, checkbox.column);
     placed.add(position.offset);
     return { mark: checkbox.mark, position };
@@ -645,29 +632,19 @@ export function readRoles(context: Context) {
     return key === "final" ? phases.at(-1) : phases.findLast((phase) => phase.key === key);
   }
 
-  /** Ends the open task before a line. */
   function endTask(line: number): void {
     if (open.task !== undefined) open.task.endLine = Math.min(open.task.endLine, line);
     open.task = undefined;
   }
 
-  function startPhase({ key, name, level }: PhaseStart, row: Row): PhaseDraft {
+  function startPhase(start: PhaseStart, row: Row): PhaseDraft {
     closeBlock();
     endTask(row.line);
     open.gates = undefined;
     open.aside = false;
-    const { name: bareName, time } = splitTime(name);
-    open.phase = {
-      key,
-      name: bareName,
-      level,
-      position: at(row),
-      number: 0,
-      timeInTitle: time,
-      tasks: [],
-      gate: [],
-      dependencies: [],
-    };
+    const { name, time: timeInTitle } = splitTime(start.name);
+    const lists = { tasks: [], gate: [], dependencies: [] };
+    open.phase = { ...start, name, position: at(row), number: 0, timeInTitle, ...lists };
     phases.push(open.phase);
     return open.phase;
   }

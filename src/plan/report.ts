@@ -5,7 +5,7 @@ import { readDependencies } from "./dependencies.js";
 import { isLegend } from "./dialects.js";
 import type { IdOf } from "./links.js";
 import type { Context, ReadPlan } from "./reader.js";
-import { ancestorsOf, holdersOf, isWithin, type Row } from "./rows.js";
+import { ancestorsOf, holdersOf, isBare, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { readTaskLine } from "./task-line.js";
 import { isGateTitle, namedPhaseNumber } from "./titles.js";
@@ -150,17 +150,19 @@ function reportBoxes({ placed, context: { source, words, legend, regions, rows, 
     const where = hidden.get(line);
     if (where === "code") continue;
     const begin = firstBox(text);
-    const first = where === undefined ? starts.get(line) : begin;
+    const isAlone = begin !== undefined && isBare(text.slice(begin.end));
+    const first = where === undefined && !isAlone ? starts.get(line) : begin;
     const boxes = new Map([...checkboxesIn(text), ...(first ? [first] : [])].map((box) => [box.column, box]));
     if (boxes.size === 0 || signs.has(line) || (isLegend(text, words) && !states.has(line))) continue;
-    for (const { column, start } of boxes.values()) {
+    for (const { column, start, end } of boxes.values()) {
       const place = source.position(line, column);
       if (placed.has(place.offset)) continue;
       const isStart = column === first?.column || column === begin?.column;
       // The end is enough: a line may be long, and have many boxes.
       if (!isStart && ABOUT_SIGN.test(text.slice(Math.max(0, start - 40), start))) continue;
       const reason = where ?? (isStart ? section : "in the middle of a line");
-      report.warn("CHECKBOX_UNPLACED", place, `a checkbox that belongs to no task and no gate, ${reason}`);
+      const what = isAlone && end === begin.end ? "a checkbox without a text, which" : "a checkbox that";
+      report.warn("CHECKBOX_UNPLACED", place, `${what} belongs to no task and no gate, ${reason}`);
     }
   }
 }

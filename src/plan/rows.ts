@@ -11,6 +11,7 @@ import { fromMarkdown, withoutLeadingMarks } from "../workflow/from-markdown.js"
 import { BOX_BEGIN, checkboxAt, checkboxesIn, type FoundCheckbox } from "./boxes.js";
 import { planError } from "./plan.js";
 import { columnsOf, type Region, type SourceText, type Span } from "./source.js";
+import { withoutComments } from "./task-line.js";
 import { type Field, type Label, label, labelOf, type PhaseTitle, phaseTitle } from "./titles.js";
 import type { Vocabulary } from "./words.js";
 
@@ -79,6 +80,8 @@ export interface Row {
   /** The text after markers and checkbox, as it is written. */
   readonly text: string;
   readonly checkbox?: FoundCheckbox;
+  /** The line of the text, if it is not that of the checkbox. */
+  readonly nameLine?: number;
   /** The label that the text begins with; not of a heading. */
   readonly label: Label | undefined;
   /** Of an item that is a row of a table: the cells below a header with a meaning, such as `Depends on`. */
@@ -187,7 +190,9 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
       }
       if (words !== undefined) item = addLines(words, depth, parent, node);
       else if (first !== undefined) addBlocks([first], depth, parent);
-      addBlocks(others, depth, item ?? parent);
+      // What is nested in an item without a text stands in its place.
+      if (words !== undefined && item === undefined) addBlocks(others, depth - 1, parent);
+      else addBlocks(others, depth, item ?? parent);
     }
   }
 
@@ -210,7 +215,8 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
         addHeading(line, levelOf(underline), -1, undefined);
         line += 1;
       } else if (item !== undefined && line === first) {
-        around = addItem(text, line, depth, parent, item);
+        around = addItem(text, line, depth, parent, item, line < last);
+        line = around?.nameLine ?? line;
       } else {
         const isOwn = OWN_PHASE.test(text) || (around !== undefined && isLazyLabel(text));
         addLine(text, line, isOwn ? -1 : depth, isOwn ? undefined : (around ?? parent));
@@ -219,15 +225,27 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     return around;
   }
 
-  function addItem(text: string, line: number, depth: number, parent: Row | undefined, { checked }: ListItem): Row {
+  /** Adds an item; not one with nothing but a checkbox. In GFM its text may begin in the next line. */
+  function addItem(
+    text: string,
+    line: number,
+    depth: number,
+    parent: Row | undefined,
+    { checked }: ListItem,
+    goesOn: boolean,
+  ): Row | undefined {
     const indent = MARKERS.exec(text)?.[0].length ?? 0;
     // A marker behind the marker, as in `- 1. [ ] Name`, is not a list in one line to people.
     const marked = indent + markerLength(text.slice(indent));
     const checkbox = withState(checkboxAt(text, marked, true), checked);
     const row = { kind: "item", depth, parent: parent ?? heading(), line } as const;
-    return checkbox === undefined
-      ? add({ ...row, column: indent, text: text.slice(indent).trim() })
-      : add({ ...row, column: marked, text: afterBox(text, marked, checkbox), checkbox });
+    if (checkbox === undefined) return add({ ...row, column: indent, text: text.slice(indent).trim() });
+    const boxed = { ...row, column: marked, checkbox };
+    const name = afterBox(text, marked, checkbox);
+    if (!isBare(name)) return add({ ...boxed, text: name });
+    const below = source.text(line + 1).trim();
+    if (!goesOn || checkboxAt(below, markerLength(below)) !== undefined) return undefined;
+    return add({ ...boxed, text: below, nameLine: line + 1 });
   }
 
   /** Adds a line of text. In strict Markdown, a number other than 1 and a marker without a space begin no item; with a checkbox they do here. */
@@ -240,6 +258,8 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
       add({ kind: "text", depth, parent: parent ?? heading(), line, column: indent, text: words });
       return;
     }
+    const name = afterBox(text, indent + marker, checkbox);
+    if (isBare(name)) return;
     // An item that is indented as much stands beside it. Without a marker, a line that is not indented is no part of one.
     const indentOf = (row: Row) => INDENT.exec(source.text(row.line))?.[0].length ?? 0;
     let above = parent;
@@ -248,7 +268,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     const at = above === parent ? depth + 1 : above?.kind === "item" ? above.depth + 1 : 0;
     const column = indent + marker;
     const row = { kind: "item", depth: at, parent: above ?? heading(), line, column, checkbox } as const;
-    add({ ...row, text: afterBox(text, column, checkbox) });
+    add({ ...row, text: name });
   }
 
   function addTable({ children }: Table, depth: number, item: Row | undefined): void {
@@ -331,7 +351,6 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
 /** The columns of a table that are no part of the name of its tasks. */
 const OF_COLUMNS: ReadonlySet<Field> = new Set(["dependencies", "blocks", "time", "files", "requirements"] as const);
 
-/** Returns the cells of a row of a table. */
 export function cellsOf(text: string): string[] {
   return text
     .replace(/^\||\|$/g, "")
@@ -343,7 +362,6 @@ const BEGINS_WITH_LABEL = /^[^\p{L}]{0,4}\*\*[^*]{1,60}(?::\*\*|\*\*:)/u;
 /** What is between two labels in bold in a line, before the second one. */
 const NEXT_FIELD = /[|·;,•][ \t]{0,9}(?=\*\*[^*]{1,60}(?::\*\*|\*\*:))/gu;
 
-/** Checks whether a checkbox is at the start of a cell of a table. */
 export function beginsCell(text: string, { start }: FoundCheckbox): boolean {
   return /(?:^|\|)\s*$/.test(text.slice(0, start));
 }
@@ -352,6 +370,11 @@ export function beginsCell(text: string, { start }: FoundCheckbox): boolean {
 function withState(box: FoundCheckbox | undefined, checked: boolean | null | undefined): FoundCheckbox | undefined {
   if (box === undefined || typeof checked !== "boolean" || /^[xX]$/.test(box.mark) === checked) return box;
   return { ...box, mark: checked ? "x" : "" };
+}
+
+/** Checks whether the text behind a checkbox says nothing: it is empty, a comment, or the star of an optional task. */
+export function isBare(text: string): boolean {
+  return /^\*?$/.test(withoutComments(text).trim());
 }
 
 function afterBox(text: string, column: number, { end }: FoundCheckbox): string {

@@ -94,14 +94,16 @@ const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
 const QUOTED = /^[ \t]*>/;
 
 const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
-const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
-const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
+export const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
+export const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
 
 /** Lines that end code in a list item that is indented less than the item. */
 const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
 
 /** The languages of fences that may contain headings. */
 const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
+/** A fence around a list of tasks, which GitHub shows as one. */
+const TASK_LIST = /^\[tasklist\]/i;
 /** A heading of the plan: code that contains one was probably never closed. */
 const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
 
@@ -117,6 +119,8 @@ export function findRegions(source: SourceText): Region[] {
   /** The number of lines that may still be searched without a result. */
   let budget = 2000 + source.lines.length * LOOK_AHEAD;
   const regions: Region[] = [];
+  /** The lines that end fences whose content is read. */
+  const ends = new Set<number>();
   for (let line = 0; line < source.lines.length; line += 1) {
     const region = regionAt(line);
     follow(source.text(line));
@@ -149,7 +153,13 @@ export function findRegions(source: SourceText): Region[] {
   function regionAt(line: number): Region | undefined {
     const text = source.text(line);
     const fence = fenceOf(text);
-    if (fence !== undefined) return fenced(line, fence, around(text));
+    if (ends.has(line)) return { kind: "code", start: line, end: line + 1, unclosed: false };
+    if (fence !== undefined) {
+      const region = fenced(line, fence, around(text));
+      if (!TASK_LIST.test(fence.info)) return region;
+      if (fenceOf(source.text(region.end - 1)) !== undefined) ends.add(region.end - 1);
+      return { ...region, end: line + 1 };
+    }
     if (COMMENT.test(text)) return until("-->", "comment", line);
     const raw = RAW.exec(text)?.[1];
     if (raw === undefined) return undefined;

@@ -2,7 +2,6 @@
 import type { IdReader, TaskIds } from "./ids.js";
 import type { Vocabulary } from "./words.js";
 
-/** The parts of a task's line. */
 export type TaskLine = ReturnType<typeof readTaskLine>;
 
 const CRITERIA = /\(ACs?\b([^()]*)\)/i;
@@ -79,7 +78,6 @@ export function splitTime(text: string): { readonly name: string; readonly time?
   return { name: text.slice(0, ending.index).trim(), time: inside.trim() };
 }
 
-/** Returns a text if it contains a duration. */
 export function durationIn(text: string): string | undefined {
   return DURATION.test(text) ? text.trim() : undefined;
 }
@@ -98,7 +96,6 @@ export function bare(text: string): string {
 /** A path with a folder anywhere, or one without a folder in backticks. It begins after another character, in linear time. */
 const PATH = /(?<![\w.@[\]:/-])\/?(?:[\w.@[\]-]+\/)+[\w.@[\]*-]*\.\w+|`(\/?(?:[\w.@[\]-]+\/)*[\w.@[\]-]+\.\w{1,6})`/g;
 
-/** Returns the paths of files in a text. */
 export function filesIn(text: string): string[] {
   return [...new Set([...text.matchAll(PATH)].map((match) => match[1] ?? match[0]))];
 }
@@ -106,7 +103,6 @@ export function filesIn(text: string): string[] {
 /** A comment without the start of another one, so that the time is linear. */
 const COMMENT = /<!--(?:(?!<!--).)*?-->/g;
 
-/** Returns a line without the comments in it. */
 export function withoutComments(text: string): string {
   return text.replace(COMMENT, "");
 }
@@ -135,7 +131,6 @@ function takeMarks(text: string) {
   return { rest, marks: [...found.matchAll(/\[([^[\]]+)\]/g)].map((match) => (match[1] ?? "").toUpperCase()) };
 }
 
-/** A text in parentheses, with others in it. */
 const IN_PARENTHESES = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)|（([^（）]*)）/g;
 /** Splits the dependencies in parentheses from a text. A duration beside them stays: `(2h, depends on T001)`. */
 function takeDependencies(text: string, words: Vocabulary) {

@@ -49,7 +49,6 @@ export function tickTasks(
   ]);
 }
 
-/** A piece of a text, and its replacement. */
 export interface Edit {
   readonly offset: number;
   readonly length: number;

@@ -170,7 +170,6 @@ function boldLabel(line: string, words: Vocabulary): Label | undefined {
   return isLabel ? label(inside, rest, words) : undefined;
 }
 
-/** Returns a label with its meaning. */
 export function label(name: string, text: string, words: Vocabulary): Label {
   // `After:` alone may be above the code that replaces other code.
   const isAfter = words.isLabel("after", plain(name)) && namesOnlyIds(text);

@@ -4,7 +4,7 @@
  */
 import type { Blockquote, Heading, List, ListItem, Nodes, Paragraph, Root, Table, TableRow } from "mdast";
 import { checkboxAt } from "./boxes.js";
-import { type Region, type SourceLine, SourceText, type Span } from "./source.js";
+import { FENCE, RAW, type Region, type SourceLine, SourceText, type Span } from "./source.js";
 
 type TextBlock = Paragraph | Heading | TableRow;
 
@@ -99,8 +99,10 @@ export class TreeText extends SourceText {
     const lines = this.lines.slice(start);
     if (kind === "comment") return !lines.some(({ text }) => text.includes("-->"));
     if (lines.length > 1 && /(?:`{3}|~{3})[ \t]*$/.test(lines.at(-1)?.text ?? "")) return false;
-    const isFenced = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3}|~{3})/.test(lines[0]?.text ?? "");
-    return isFenced && this.#file.lines.slice(last + 1, last + 3).every(({ text }) => text.trim() === "");
+    return (
+      FENCE.test(lines[0]?.text ?? "") &&
+      this.#file.lines.slice(last + 1, last + 3).every(({ text }) => text.trim() === "")
+    );
   }
 }
 
@@ -118,7 +120,7 @@ function kindOf(node: Nodes): Region["kind"] | undefined {
   if (node.type === "code") return "code";
   if (node.type !== "html") return undefined;
   if (node.value.startsWith("<!--")) return "comment";
-  return /^<(?:pre|script|style|textarea)\b/i.test(node.value) ? "code" : undefined;
+  return RAW.test(node.value) ? "code" : undefined;
 }
 
 function placeOf({ type, position }: Nodes): string {

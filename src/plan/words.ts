@@ -96,23 +96,14 @@ function languagesOf(list: string): string[][] {
   return list.split("/").map((words) => words.split(",").flatMap((word) => word.trim() || []));
 }
 
-/** Returns the words of a concept in each language, and last those of the host. */
-function wordsOf(concept: Concept, extra: PlanWords | undefined): string[][] {
-  return [...languagesOf(TABLE[concept]), (extra?.[concept] ?? []).map((word) => word.toLowerCase())];
+/** Returns the words of a concept in each language, and last those of the dialect and the host. */
+function wordsOf(concept: Concept, extra: readonly PlanWords[]): string[][] {
+  return [...languagesOf(TABLE[concept]), extra.flatMap((one) => one[concept] ?? []).map((word) => word.toLowerCase())];
 }
 
 /** A state that a word can say. */
 export type SaidState = "done" | "pending" | "in_progress" | "blocked" | "dropped";
 const SAID: readonly SaidState[] = ["done", "pending", "in_progress", "blocked", "dropped"];
-
-/** A state, and the word that says it. */
-export interface SaidWord {
-  readonly state: SaidState;
-  readonly word: string;
-  readonly index: number;
-  /** True if the rest of the text takes it back or limits it: `Done, but not tested`, `Done except 2.3`, `Done ❌`. */
-  readonly limited: boolean;
-}
 
 /** Signs that say a state by themselves. */
 const SIGNS: ReadonlyMap<string, SaidState> = new Map([
@@ -149,14 +140,15 @@ export type Vocabulary = ReturnType<typeof compile>;
 
 let builtIn: Vocabulary | undefined;
 
-/** Returns the built-in words, with those of the host. */
-export function vocabularyOf(extra?: PlanWords): Vocabulary {
-  if (extra !== undefined) return compile(extra);
-  builtIn ??= compile();
+/** Returns the built-in words, with those of the host and the dialect. */
+export function vocabularyOf(...extra: readonly (PlanWords | undefined)[]): Vocabulary {
+  const given = extra.filter((one) => one !== undefined);
+  if (given.length > 0) return compile(given);
+  builtIn ??= compile([]);
   return builtIn;
 }
 
-function compile(extra?: PlanWords) {
+function compile(extra: readonly PlanWords[]) {
   const of = (concept: Concept) => [...new Set(wordsOf(concept, extra).flat())];
   const labels = {
     dependencies: new Set(of("dependencies")),
@@ -182,8 +174,11 @@ function compile(extra?: PlanWords) {
   return {
     /** Checks whether a label has this meaning. The label is in lower case, with single blanks. */
     isLabel: (concept: keyof typeof labels, name: string) => labels[concept].has(name),
-    /** Returns the state that a text begins with, and the word; undefined if it begins with another word. */
-    stateIn(text: string): SaidWord | undefined {
+    /**
+     * Returns the state that a text begins with, and the word; undefined if it begins with another word. It is `limited` if
+     * the rest of the text takes it back: `Done, but not tested`, `Done except 2.3`, `Done ❌`.
+     */
+    stateIn(text: string) {
       const [, before = "", word = ""] = stateWord.exec(text) ?? [];
       const state = stateOf.get(word.toLowerCase().replace(/\s+/g, " "));
       if (state === undefined) return undefined;

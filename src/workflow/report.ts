@@ -10,7 +10,7 @@ import { escapeHidden } from "./names.js";
 /** The hint: what to write instead. A function is only called for diagnostics that are kept. */
 export type Hint = string | (() => string);
 
-type Add = (code: DiagnosticCode, place: SourcePosition, message: string, hint: Hint) => void;
+type Add<Code> = (code: Code, place: SourcePosition, message: string, hint: Hint) => void;
 
 /** A requirement that was read from the text of a phase, for people to review. */
 export interface InferredRequirement extends SourcePosition {
@@ -25,10 +25,10 @@ export interface InferredRequirement extends SourcePosition {
   readonly certainty: "sure" | "guess";
 }
 
-/** Collects the diagnostics of one definition, each with a hint. */
-export interface Report {
-  readonly error: Add;
-  readonly warn: Add;
+/** Collects the diagnostics of one definition, each with a hint. `Code` are the codes beside those of workflows. */
+export interface Report<Code extends string = never> {
+  readonly error: Add<Code | DiagnosticCode>;
+  readonly warn: Add<Code | DiagnosticCode>;
   /** Reports that a reader has thrown, which is a bug of the reader, as an error of the definition. */
   failed(place: SourcePosition, error: unknown): void;
   infer(requirement: InferredRequirement): void;
@@ -47,16 +47,16 @@ const MESSAGE_MAX = 300;
 const RULES_MAX = 5000;
 
 /** Creates a report that begins with the given diagnostics. `takeTurns` lets other work run, if it is time. */
-export function createReport(
+export function createReport<Code extends string = never>(
   found: readonly Diagnostic[] = [],
   takeTurns: () => Promise<void> = async () => {},
-): Report {
+): Report<Code> {
   const diagnostics = [...found];
   const inferred: InferredRequirement[] = [];
   const counts = { error: 0, warning: 0 };
   let left: Diagnostic | undefined;
   let leftOut = 0;
-  const add = (severity: Diagnostic["severity"]): Add => {
+  const add = (severity: Diagnostic["severity"]): Add<Code | DiagnosticCode> => {
     return (code, place, message, hint) => {
       counts[severity] += 1;
       if (counts[severity] <= KEPT_MAX) {

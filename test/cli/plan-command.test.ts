@@ -171,7 +171,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     const { stdout } = await run("plan", "--help");
     const [, choices = ""] = /--dialect <name>[^(]*\(choices: ([^)]*)\)/.exec(stdout.replace(/\s+/g, " ")) ?? [];
     expect(choices.split(", ")).toEqual(
-      ["bmad", "spec-workflow", "spec-kit", "praxis-os", "kiro", "openspec", "plain", "task-master"].map(
+      ["bmad", "epics", "spec-workflow", "spec-kit", "praxis-os", "kiro", "openspec", "plain", "task-master"].map(
         (name) => `"${name}"`,
       ),
     );

@@ -112,3 +112,16 @@ describe("checkboxes without a meaning in a plan", () => {
     expect(outline(HEAD + text)).toEqual(["1 A @1", "[ ] 1.1 B @3"]);
   });
 });
+
+it("a fence that GitHub shows as a list of tasks is no code", () => {
+  const text =
+    "## Phase 1: A\n\n```[tasklist]\n### Parts\n- [ ] a\n- [x] b\n```\n\n- [ ] c\n\n```[tasklist]\n- [ ] d\n";
+  expect(outline(text)).toEqual([
+    "1 A @1",
+    "[ ] 1.1 a @5",
+    "[x] 1.2 b @6",
+    "[ ] 1.3 c @9",
+    "[ ] 1.4 d @12",
+    "! FENCE_UNCLOSED 11",
+  ]);
+});

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePlan } from "../../src/plan/parse-plan.js";
-import { outline, taskOf } from "./outline.js";
+import { tickTask } from "../../src/plan/tick.js";
+import { lines, outline, taskOf } from "./outline.js";
 
 const HEAD = "## Phase 1: A\n\n";
 
@@ -167,4 +168,11 @@ describe("validation gates", () => {
     const text = `${HEAD}${TASK}\n## Phase 2: C\n- [ ] **Task 2.1**: D\n\n## Validation Gates\n\n**Phase 1:**\n- [ ] one\n\n**Phase 2: C**\n- [ ] two\n`;
     expect(outline(text)).toEqual(["1 A @1", "[ ] 1.1 B @3", "gate one", "2 C @5", "[ ] 2.1 D @6", "gate two"]);
   });
+});
+
+it("boxes of a table with two in a row are each in one place, and a tick finds them", () => {
+  const text = `${HEAD}### Task 1.1: B\n\n| Step | Written | Read |\n|---|---|---|\n| one | [x] | [ ] |\n`;
+  const reading = parsePlan(text);
+  expect(lines(reading)).toEqual(["1 A @1", "[ ] 1.1 B @3 1/2"]);
+  expect(tickTask(text, reading.plan, "1.1", { criteria: true })).toBe(text.replace("[ ]", "[x]"));
 });

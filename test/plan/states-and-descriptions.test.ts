@@ -66,7 +66,7 @@ describe("the dialect of a plan", () => {
         return error;
       }
     };
-    const all = "bmad, spec-workflow, spec-kit, praxis-os, kiro, openspec, plain";
+    const all = "bmad, epics, spec-workflow, spec-kit, praxis-os, kiro, openspec, plain";
     expect(refusal("speckit")).toMatchObject({
       ...{ code: "INVALID_INPUT", details: { field: "dialect", expected: all } },
       remedy: `Did you mean 'spec-kit'? There are ${all}; leave it out to have it recognised.`,

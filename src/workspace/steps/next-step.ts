@@ -16,7 +16,7 @@ import { anyObject, isMissing, readBy, spotIn } from "../../workflow/file-schema
 import { readStepGate } from "../../workflow/files/choose-gate.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import { orNearest, shown } from "../../workflow/names.js";
-import { createReport } from "../../workflow/report.js";
+import { createReport, type Report } from "../../workflow/report.js";
 import type { FieldGate } from "../../workflow/structure.js";
 import { refuseMisspelt, splitFrontMatter } from "../../workflow/yaml.js";
 import { findWorkflow } from "../preload/find.js";
@@ -303,7 +303,7 @@ function refuseUnrun(skill: string, file: string, { verify, approval }: FieldGat
   throw definitionInvalid(skill, [`${file}: error: the gate requires ${what}, which steps of skills do not support`]);
 }
 
-function errorLines(report: ReturnType<typeof createReport>): string[] {
+function errorLines(report: Report): string[] {
   return report
     .sorted()
     .filter(({ severity }) => severity === "error")
