@@ -29,7 +29,7 @@ import { age, argument, command, type Given, group, parsed, preset, required, te
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { jsonOption } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
-import { counted, print, printable, printJson, type Terminal, timeText } from "./terminal.js";
+import { counted, print, printable, printJson, timeText } from "./terminal.js";
 
 const NAME_MAX = 200;
 const DAYS_MAX = 30;
@@ -82,8 +82,21 @@ const listCommand = command({
   summary: "list the approvers, their keys and open invitations",
   description: "Lists the approvers, their keys and the open invitations.",
   options: { approvers: required(approversOption()), json: jsonOption() },
-  run({ approvers, json }, terminal) {
-    list(new ApproversFile(approvers), json === true, terminal);
+  run({ approvers: file, json }, terminal) {
+    const { approvers, invitations } = new ApproversFile(file).list();
+    const people = Object.keys(approvers).map((name) => ({ name, keys: keysOf(approvers, name).map(described) }));
+    const open = invitations.map(({ name, expiresAt }) => ({ name, expiresAt }));
+    if (json) {
+      printJson(terminal, { approvers: people, invitations: open });
+      return EXIT.ok;
+    }
+    for (const { name, keys } of people) {
+      for (const { kind, id, rpId } of keys) {
+        print(terminal, `${printable(name)}  ${kind}  ${id}${rpId === undefined ? "" : `  for ${printable(rpId)}`}`);
+      }
+    }
+    for (const { name, expiresAt } of open) print(terminal, `${printable(name)}  invited until ${timeText(expiresAt)}`);
+    if (people.length + open.length === 0) print(terminal, "No approvers, and no open invitations.");
     return EXIT.ok;
   },
 });
@@ -119,20 +132,6 @@ export const approversCommand = group(
   },
   [inviteCommand, listCommand, removeCommand],
 );
-
-function list(file: ApproversFile, asJson: boolean, terminal: Terminal): void {
-  const { approvers, invitations } = file.list();
-  const people = Object.keys(approvers).map((name) => ({ name, keys: keysOf(approvers, name).map(described) }));
-  const open = invitations.map(({ name, expiresAt }) => ({ name, expiresAt }));
-  if (asJson) return printJson(terminal, { approvers: people, invitations: open });
-  for (const { name, keys } of people) {
-    for (const { kind, id, rpId } of keys) {
-      print(terminal, `${printable(name)}  ${kind}  ${id}${rpId === undefined ? "" : `  for ${printable(rpId)}`}`);
-    }
-  }
-  for (const { name, expiresAt } of open) print(terminal, `${printable(name)}  invited until ${timeText(expiresAt)}`);
-  if (people.length + open.length === 0) print(terminal, "No approvers, and no open invitations.");
-}
 
 function described(key: ApproverKey): { readonly kind: string; readonly id: string; readonly rpId?: string } {
   const id = keyIdOf(key);
@@ -177,18 +176,16 @@ interface Contents {
 export class ApproversFile implements Invitations {
   /** The path of the approvers' file, with links followed: a link stays a link. */
   readonly file: string;
+  /** Returns the approvers: the same object until the file changes. One that can't be read any more is reported once. */
+  readonly current: (report: (error: unknown) => void) => Approvers;
+  readonly #invitationsFile: string;
   readonly #now: () => number;
-  readonly #current: (report: (error: unknown) => void) => Approvers;
 
   constructor(file: string, now: () => number = Date.now) {
     this.file = followed(file, WHAT);
+    this.#invitationsFile = `${this.file}.invitations`;
     this.#now = now;
-    this.#current = lastReadable(this.file, WHAT, (text) => parseApprovers(this.file, text));
-  }
-
-  /** The approvers in the file: the same object until it changes. One that can't be read any more is reported once. */
-  current(report: (error: unknown) => void): Approvers {
-    return this.#current(report);
+    this.current = lastReadable(this.file, WHAT, (text) => parseApprovers(this.file, text));
   }
 
   list(): { readonly approvers: Approvers; readonly invitations: readonly Invitation[] } {
@@ -201,7 +198,7 @@ export class ApproversFile implements Invitations {
     return stateOf(secret, invitations, checkApprovers(approvers), this.#now());
   }
 
-  /** Creates an invitation that counts for so many milliseconds, and the approvers' file if there is none. */
+  /** Creates an invitation that counts for so many milliseconds, and the approvers' file if it is missing. */
   invite(name: string, lifetime: number): Promise<{ readonly secret: string; readonly expiresAt: string }> {
     const expiresAt = new Date(this.#now() + lifetime).toISOString();
     const secret = randomBytes(32).toString("base64url");
@@ -259,10 +256,6 @@ export class ApproversFile implements Invitations {
     return invitations.filter(
       ({ secretHash, expiresAt }) => Date.parse(expiresAt) > this.#now() && !isUsed(secretHash, known),
     );
-  }
-
-  get #invitationsFile(): string {
-    return `${this.file}.invitations`;
   }
 
   #writeInvitations(invitations: readonly Invitation[]): void {

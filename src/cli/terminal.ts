@@ -26,7 +26,6 @@ export function print({ stdout }: Terminal, line = ""): void {
   stdout.write(`${line}\n`);
 }
 
-/** Writes lines as {@link print} does. */
 export function printLines(terminal: Terminal, lines: readonly string[]): void {
   for (const line of lines) print(terminal, line);
 }
@@ -50,7 +49,7 @@ export function printable(text: string, { lines = false } = {}): string {
   return lines ? escapeHidden(text.replace(/\r\n/g, "\n")) : singleLine(text);
 }
 
-/** Checks that a person can be asked: input and output are a terminal. */
+/** Returns true if a person can be asked. */
 export function isInteractive({ stdin, stdout }: Terminal): boolean {
   return isTty(stdin) && isTty(stdout);
 }
@@ -65,7 +64,7 @@ export async function ask({ stdin, stdout }: Terminal, question: string): Promis
   }
 }
 
-/** Asks for confirmation. Only `y` and `yes` confirm. */
+/** Only `y` and `yes` confirm. */
 export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
   return /^(y|yes)$/i.test(await ask(terminal, `${question} [y/N] `));
 }
@@ -77,6 +76,11 @@ export function isTty(stream: Readable | Writable): boolean {
 /** Returns a count with its noun: `1 session`, `2 sessions`. */
 export function counted(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
+}
+
+/** Returns a text with its first letter as a capital. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 /** Returns the title of a phase, with its number in the plan where that differs. */
@@ -141,10 +145,7 @@ const LINE_MAX = 400;
 
 const SHOWN_MAX = 100;
 
-export type SourceLines = readonly string[];
-
-/** Splits a text into lines for {@link diagnosticLines}. */
-export function sourceLines(text: string): SourceLines {
+export function sourceLines(text: string): readonly string[] {
   return text.split(/\r?\n/);
 }
 
@@ -170,7 +171,7 @@ export function shownDiagnostics(diagnostics: readonly Diagnostic[]): {
 export function diagnosticLines(
   diagnostic: Diagnostic,
   place: string,
-  source: SourceLines | undefined,
+  source: readonly string[] | undefined,
   stream: Writable,
 ): string[] {
   const { severity, message, hint, line, column } = diagnostic;
@@ -185,8 +186,8 @@ export function diagnosticLines(
   ];
 }
 
-/** Returns two lines before the position and two after it: the library would process every line that it is given. */
-export function codeFrame(lines: SourceLines, line: number, column: number | undefined): string[] {
+/** Shows two lines before the position and two after it: the library would process every line that it is given. */
+export function codeFrame(lines: readonly string[], line: number, column: number | undefined): string[] {
   const first = Math.max(0, line - 3);
   const shown = lines.slice(first, line + 2).map((text) => printable(text, { lines: true }));
   if (line > lines.length || shown.some(({ length }) => length > LINE_MAX)) return [];

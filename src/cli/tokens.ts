@@ -3,14 +3,12 @@
  * one with a static token. shared-file.ts reads and writes it.
  */
 import { InvalidArgumentError } from "commander";
-import { isPhasegateError } from "../errors.js";
 import {
   createToken,
   isTokenName,
   readTokens,
   type TokenEntry,
   type TokenRequest,
-  type Tokens,
   tokenState,
   tokensText,
 } from "../login/tokens.js";
@@ -152,37 +150,33 @@ function lifetime(value: string): number {
 }
 
 const WHAT = "the tokens file";
-/** Hashes are no secrets, but names and roles are nobody else's business. */
+/** For the owner alone: hashes are not secret, but the names and roles concern nobody else. */
 const MODE = 0o600;
 
 export class TokensFile {
   readonly file: string;
+  /** Returns the text for `createTokenLogin`: the same until the file changes. One that can't be read is reported once. */
+  readonly current: (report: (error: unknown) => void) => string;
   readonly #now: () => number;
-  readonly #current: (report: (error: unknown) => void) => string;
 
   constructor(file: string, now: () => number = Date.now) {
     this.file = followed(file, WHAT);
     this.#now = now;
-    this.#current = lastReadable(this.file, WHAT, (text) => {
+    this.current = lastReadable(this.file, WHAT, (text) => {
       this.#parse(text);
       return text;
     });
   }
 
-  /** The text for `createTokenLogin`: the same until the file changes. One that can't be read is reported once. */
-  current(report: (error: unknown) => void): string {
-    return this.#current(report);
-  }
-
   list(): readonly TokenEntry[] {
-    return [...this.#parse(readText(this.file, WHAT)).values()];
+    return this.#parse(readText(this.file, WHAT));
   }
 
-  /** Adds a token, and the file if there is none. Returns the token, which is nowhere else. */
+  /** Adds a token, and makes the file if it is missing. Returns the token, which is nowhere else. */
   add(request: TokenRequest): Promise<{ readonly token: string; readonly entry: TokenEntry }> {
     return changeFile(this.file, () => {
       const before = readText(this.file, WHAT, "");
-      const entries = before === "" ? [] : [...this.#parse(before).values()];
+      const entries = before === "" ? [] : this.#parse(before);
       const created = createToken(request, this.#now());
       writeFile(this.file, tokensText([...entries, created.entry]), before, MODE);
       return created;
@@ -193,7 +187,7 @@ export class TokensFile {
   revoke(nameOrId: string): Promise<{ readonly found: number; readonly revoked: readonly TokenEntry[] }> {
     return changeFile(this.file, () => {
       const before = readText(this.file, WHAT);
-      const entries = [...this.#parse(before).values()];
+      const entries = this.#parse(before);
       const found = entries.filter(({ id, name }) => id === nameOrId || name === nameOrId);
       const revoked = found.filter((entry) => entry.revoked === undefined);
       const time = new Date(this.#now()).toISOString();
@@ -203,12 +197,7 @@ export class TokensFile {
     });
   }
 
-  #parse(text: string): Tokens {
-    try {
-      return readTokens(text, this.file);
-    } catch (error) {
-      if (!isPhasegateError(error)) throw error;
-      throw new CommandFailure(error.message, EXIT.usage, error.remedy, { cause: error });
-    }
+  #parse(text: string): readonly TokenEntry[] {
+    return [...readTokens(text, this.file).values()];
   }
 }

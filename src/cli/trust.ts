@@ -27,7 +27,6 @@ export type TrustOptions = Values<ReturnType<typeof trustOptions>>;
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Returns the option for the key that makes the hash chains of logs HMAC chains. */
 export function hashKeyOption(): Given<string | undefined> {
   const what = "a file with the key for the hash chains of the sessions' logs";
   return text("--hash-key-file <file>", what).env("PHASEGATE_HASH_KEY_FILE");
@@ -56,26 +55,22 @@ export interface CurrentTrust extends Pick<EngineOptions, "hashKey"> {
 
 /** Reads the same for a server. A file that becomes unreadable is reported, and its last approvers are kept. */
 export async function readCurrentTrust(options: TrustOptions, report: (error: unknown) => void): Promise<CurrentTrust> {
-  const approvers = currentApprovers(options, report);
-  approvers();
-  return { approvers, ...(await readHashKey(options)) };
-}
-
-function currentApprovers({ approvers, approver }: TrustOptions, report: (error: unknown) => void): () => Approvers {
+  const { approver } = options;
   checkApprovers({ ...approver });
-  const file = approvers === undefined ? undefined : new ApproversFile(approvers);
-  let seen: Approvers | undefined;
-  let merged: Approvers = { ...approver };
-  return () => {
+  const file = options.approvers === undefined ? undefined : new ApproversFile(options.approvers);
+  let seen = file?.current(report);
+  let merged: Approvers = { ...seen, ...approver };
+  const approvers = () => {
     const now = file?.current(report);
     if (now !== seen) [seen, merged] = [now, { ...now, ...approver }];
     return merged;
   };
+  return { approvers, ...(await readHashKey(options)) };
 }
 
 const KEY_LENGTH_MIN = 32;
 
-/** Reads the key as text, without the line end that editors add. */
+/** Reads the key as text, without the line ends that editors add. */
 export async function readHashKey({
   hashKeyFile,
 }: Pick<TrustOptions, "hashKeyFile">): Promise<{ readonly hashKey?: string }> {
@@ -119,13 +114,12 @@ export function verifierOptions() {
 
 export type VerifierOptions = Values<ReturnType<typeof verifierOptions>> & { readonly project?: string };
 
-/** Creates the built-in verifiers of a project. Without a project there are none. */
+/** Returns the built-in verifiers of a project; nothing without a project. */
 export async function openVerifiers(
   { project, allowCommand = {}, allowHost = [], allowEnv = [] }: VerifierOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Readonly<Record<string, Verifier>>> {
   if (project === undefined) {
-    // No verifier could use it.
     const allowed = {
       "--allow-command": Object.keys(allowCommand),
       "--allow-host": allowHost,

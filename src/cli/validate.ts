@@ -22,7 +22,6 @@ import {
   printable,
   printJson,
   printLines,
-  type SourceLines,
   shownDiagnostics,
   sourceLines,
   styled,
@@ -79,7 +78,7 @@ export const validateCommand = command({
   },
 });
 
-/** Returns the verifiers that serve would have with these options; undefined without a project. */
+/** The verifiers that serve would have with these options; undefined without a project. */
 async function hostVerifiers(options: VerifierOptions) {
   const project = options.project === undefined ? undefined : await requireFolder(options.project, "the project");
   const verifiers = await openVerifiers({ ...options, project }, process.env);
@@ -113,7 +112,7 @@ async function printAll(
 
 async function printDiagnostics({ read, source }: FoundFiles, folder: string, terminal: Terminal): Promise<void> {
   const { shown, more } = shownDiagnostics(read.diagnostics);
-  const sources = new Map<string, SourceLines | undefined>();
+  const sources = new Map<string, readonly string[] | undefined>();
   for (const diagnostic of shown) {
     const { file } = diagnostic;
     if (!sources.has(file)) {
