@@ -195,7 +195,7 @@ function nameOf(publicKey: string, approvers: Approvers): string {
   throw usage("this key is not one of the approvers' keys", hint);
 }
 
-/** Checks the hash. The message does not contain the right one: a person who gave another has not seen the evidence. */
+/** The message does not contain the right hash: a person who gave another one has not seen the evidence. */
 function requireSeen(asked: Asked, { evidenceHash, request, yes }: DecideOptions): void {
   const isRequest = asked.what === "waiver";
   const [given, other] = isRequest ? [request, evidenceHash] : [evidenceHash, request];

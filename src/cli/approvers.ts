@@ -149,7 +149,7 @@ function lifetime(value: string): number {
   throw new InvalidArgumentError(`It must be more than 0, and at most ${DAYS_MAX}d.`);
 }
 
-/** Returns the address of a page without the slash at its end. Browsers offer passkeys at no others. */
+/** Returns the address without the slash at its end. Browsers offer passkeys at no other addresses. */
 function pageUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isLocal = url?.protocol === "http:" && /(?:^|\.)localhost$/.test(url.hostname);
@@ -263,7 +263,7 @@ export class ApproversFile implements Invitations {
     writeFile(file, `${JSON.stringify(invitations, undefined, 2)}\n`, readText(file, WHAT, ""), 0o600);
   }
 
-  /** Writes the approvers, changing only one name in the text. */
+  /** Changes only one name in the text. */
   #writeApprovers(text: string, approvers: Approvers, name: string, edit: Edit): void {
     const changed = edit(text, name, Object.hasOwn(approvers, name) ? approvers[name] : undefined);
     // A name that is there twice would be changed in one place, and read from the other.

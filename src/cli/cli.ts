@@ -121,7 +121,7 @@ async function loadCommands([name = ""]: readonly string[]): Promise<CreateComma
   return Promise.all((asked === undefined ? Object.values(COMMANDS) : [asked]).map((load) => load()));
 }
 
-/** Creates the program. Its commands throw a `CommanderError` where commander would end the process. */
+/** The commands throw a `CommanderError` where commander would end the process. */
 function createProgram(commands: readonly CreateCommand[], terminal: Terminal, setExitCode: SetExitCode): Command {
   const program = new Command("phasegate")
     .description("Phase-gated workflows for AI agents: work done in order, and proved at every gate.")

@@ -19,7 +19,6 @@ export type Values<O> = Defined<{ -readonly [K in keyof O]: O[K] extends Given<i
 /** What an option makes of a text; `before` is what it has made of the ones before. */
 type Parse<T> = (value: string, before?: T) => T;
 
-/** An option without a value. */
 export function flag(flags: string, description: string): Given<true | undefined> {
   return new Option(flags, description);
 }
@@ -29,17 +28,14 @@ export function negated(flags: string, description: string): Given<boolean> {
   return new Option(flags, description);
 }
 
-/** An option with a value of any type. */
 export function parsed<T>(flags: string, description: string, parse: Parse<T>): Given<T | undefined> {
   return new Option(flags, description).argParser<T | undefined>(parse);
 }
 
-/** An option with a text. */
 export function text(flags: string, description: string): Given<string | undefined> {
   return parsed(flags, description, notEmpty);
 }
 
-/** An option with one of some words. */
 export function choice<const C extends string>(
   flags: string,
   description: string,
@@ -48,7 +44,7 @@ export function choice<const C extends string>(
   return new Option(flags, description).choices(choices);
 }
 
-/** The same with several of the words; its flags end with dots. */
+/** The flags end with dots. */
 export function choices<const C extends string>(
   flags: string,
   description: string,
@@ -135,7 +131,6 @@ export function command<O extends Options, const A extends Arguments = []>({
   };
 }
 
-/** Defines a command that only has subcommands. */
 export function group(
   about: { readonly name: string; readonly summary: string; readonly description: string; readonly help?: string },
   subcommands: readonly CreateCommand[],
@@ -155,13 +150,12 @@ export function isLogLevel(level: string): level is LogLevel {
   return LOG_LEVELS.some((one) => one === level);
 }
 
-/** What is logged on stderr. At `debug`, errors are printed with their stacks. */
+/** At `debug`, errors are printed with their stacks. */
 export function logLevelOption(): Given<LogLevel> {
   const option = choice("--log-level <level>", "lowest level of what is logged on stderr", LOG_LEVELS);
   return preset(option.env("PHASEGATE_LOG_LEVEL"), "info");
 }
 
-/** Returns a parser for a whole number of at least `least`. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (value: string) => number {
   return (value) => {
     const number = Number(value);
@@ -178,7 +172,6 @@ export function notEmpty(value: string): string {
   throw new InvalidArgumentError("It must not be empty.");
 }
 
-/** Collects the values of an option that may be repeated. */
 export function repeated(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, notEmpty(value)];
 }

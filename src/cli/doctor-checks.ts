@@ -38,12 +38,12 @@ const ok = (check: Check, message: string): Finding => finding(check, "ok", mess
 const warning = (check: Check, message: string, fix: string): Finding => finding(check, "warning", message, fix);
 const problem = (check: Check, message: string, fix: string): Finding => finding(check, "problem", message, fix);
 
-/** Returns a finding. Its texts may quote a configuration, in which passwords are. */
+/** The texts may quote a configuration, in which passwords are. */
 function finding(check: Check, status: Finding["status"], message: string, fix?: string): Finding {
   return { check, status, message: withoutPasswords(message), fix: fix && withoutPasswords(fix) };
 }
 
-/** Returns a path as a command has it that is run in the current folder. */
+/** Returns a path for a command that is run in the current folder. */
 function fromHere(path: string): string {
   return relative(process.cwd(), path) || ".";
 }
@@ -54,7 +54,7 @@ function failed(check: Check, what: string, error: unknown): Finding {
   return problem(check, `${what}${said}`, hint ?? "Correct that, and run it again.");
 }
 
-/** Checks Node's version. An older one than the package needs has been refused before anything was loaded. */
+/** An older version than the package needs has been refused before anything was loaded. */
 export function checkNode(): Finding {
   return ok("node", `Node ${process.versions.node}`);
 }
@@ -74,7 +74,7 @@ export async function checkRecord(project: string): Promise<Finding[]> {
   return reason === undefined ? [] : [problem("setup", `${RECORD_PATH} can't be used: ${reason}`, RECORD_REMEDY)];
 }
 
-/** Checks the clients' configurations: with a timeout, each server is started and asked for its tools. */
+/** With a timeout, each server is started and asked for its tools. */
 export async function checkClients(found: FoundClients, timeoutMs: number | undefined): Promise<Finding[]> {
   const findings = found.broken.map(({ place, reason }) =>
     problem("clients", `${place} can't be read: ${reason}`, "Correct the file, or let its client write it again."),
@@ -113,7 +113,6 @@ const SERVER_NAME = "phasegate";
 
 const FREE_MIN = 200 * 1000 * 1000;
 
-/** Checks a state: that it opens, that it can be written, and what it survives. */
 export async function checkState(state: string, project: string): Promise<Finding[]> {
   const { kind, path } = parseState(state);
   const from = (folder: string) => {
@@ -188,7 +187,6 @@ async function requireWritable(state: string): Promise<void> {
 /** How long another program may hold the lock of a database, in milliseconds. */
 const LOCK_MS = 1000;
 
-/** Checks what is around a state on this machine: who can read it, the space that is left, and that git ignores it. */
 async function folderFindings(shown: string, path: string, project: string): Promise<Finding[]> {
   const findings: Finding[] = [];
   const [{ mode }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
@@ -284,7 +282,6 @@ function runsCommand(gate: GateDefinition): boolean {
   });
 }
 
-/** Checks the approvers: their file, their keys, and that somebody can approve what the gates ask for. */
 export async function checkApprovers(options: ServedOptions, project: string): Promise<Finding[]> {
   const { workflows = [], allowUnsignedApprovals } = options;
   try {
@@ -309,7 +306,7 @@ export async function checkApprovers(options: ServedOptions, project: string): P
   }
 }
 
-/** Returns the gates that ask for an approval. Workflows that can't be read are reported by their own check. */
+/** Workflows that can't be read are reported by their own check. */
 async function approvalsIn(
   folder: string,
 ): Promise<{ readonly place: string; readonly who: readonly string[] | undefined }[]> {
@@ -324,7 +321,7 @@ async function approvalsIn(
 
 const BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome.exe", "msedge.exe"];
 
-/** Looks for Chromium. It is only information: nothing that is served needs it. */
+/** This is only information: nothing that is served needs Chromium. */
 export async function checkChromium(project: string): Promise<Finding> {
   for (const name of BROWSERS) {
     const file = await findProgram(name, project);

@@ -103,13 +103,12 @@ function isConfirmed({ path, placeIn }: ClientFile, name: string, text: string, 
   return written !== undefined && name === place.keys.at(-1) && digestAt(text, place) === written.digest;
 }
 
-/** Returns a server that is not started, and whose options don't count. */
 function unconfirmed({ place, start }: ConfiguredServer, entry: JsonObject): ConfiguredServer {
   if ("reason" in start) return { place, start };
   return { place, start: { unconfirmed: wordsOf(entry).join(" ") } };
 }
 
-/** Returns the servers by name. Throws if the text can't be read. */
+/** Throws if the text can't be read. */
 function entriesIn(text: string, { path, placeIn }: ClientFile): (readonly [string, JsonObject])[] {
   const keys = placeIn(text).keys.slice(0, -1);
   const found = path.endsWith(".toml")
@@ -119,7 +118,6 @@ function entriesIn(text: string, { path, placeIn }: ClientFile): (readonly [stri
   return Object.entries(found).flatMap(([name, entry]) => (isJsonObject(entry) ? [[name, entry] as const] : []));
 }
 
-/** Returns the value at a place in JSON with comments. */
 function jsonAt(text: string, keys: readonly string[]): JsonValue | undefined {
   const problem = jsonProblem(text, { keys });
   if (problem !== undefined) throw new Error(problem);

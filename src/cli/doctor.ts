@@ -65,7 +65,7 @@ export const doctorCommand = command({
   },
 });
 
-/** Returns all findings, in the order in which to fix them. */
+/** Returns the findings in the order in which to fix them. */
 async function examine(given: DoctorOptions): Promise<Finding[]> {
   const project =
     given.project === undefined

@@ -70,7 +70,6 @@ export const exportCommand = command({
   },
 });
 
-/** The sessions to export, and what is called with the result. */
 interface ExportSelection extends SessionChoice {
   readonly hashKey?: Uint8Array;
   readonly onRefused: (sessionId: SessionId, refusal: LogRefusal) => void;
@@ -78,7 +77,7 @@ interface ExportSelection extends SessionChoice {
   readonly onEnd: (counts: { readonly sessions: number; readonly commits: number }) => void;
 }
 
-/** Yields sessions as lines. Each log is read twice, so that a damaged one is refused before any of it is written. */
+/** Each log is read twice, so that a damaged one is refused before any of it is written. */
 export async function* exportLines(storage: StorageAdapter, options: ExportSelection): AsyncGenerator<string> {
   const digest = createHash("sha256");
   let [sessions, commits] = [0, 0];
@@ -108,7 +107,6 @@ export async function* exportLines(storage: StorageAdapter, options: ExportSelec
   options.onEnd({ sessions, commits });
 }
 
-/** Yields the commits of a session with their payloads, each checked. */
 export async function* checkedLog(
   storage: StorageAdapter,
   sessionId: SessionId,
@@ -137,7 +135,6 @@ async function lastOf(storage: StorageAdapter, sessionId: SessionId, hashKey: Ui
   throw new LogRefusal("not_found", "there is no such session");
 }
 
-/** Writes lines as fast as they are read, until the reader closes the stream. */
 async function writeToStream(lines: AsyncIterable<string>, stream: Writable): Promise<void> {
   for await (const line of lines) {
     if (stream.destroyed) return;
@@ -145,7 +142,7 @@ async function writeToStream(lines: AsyncIterable<string>, stream: Writable): Pr
   }
 }
 
-/** Waits until a stream accepts more. Returns false if its reader has gone, which is no failure: `phasegate export | head`. */
+/** Returns false if the reader has gone, which is no failure: `phasegate export | head`. */
 async function acceptsMore(stream: Writable): Promise<boolean> {
   const waiting = new AbortController();
   const { signal } = waiting;
@@ -162,7 +159,7 @@ async function acceptsMore(stream: Writable): Promise<boolean> {
   }
 }
 
-/** Writes lines into a new file that only its owner can read. If that fails, the file is removed. */
+/** Only the owner can read the file. If writing fails, the file is removed. */
 export async function writeToFile(lines: Iterable<string> | AsyncIterable<string>, path: string): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((cause: unknown) => {
     const exists = errnoOf(cause) === "EEXIST";
@@ -221,7 +218,7 @@ function lineOf(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/** Checks the first line. Throws `FORMAT_TOO_NEW`, or a failure if the file has another format. */
+/** Throws `FORMAT_TOO_NEW`, or a failure if the file has another format. */
 export function checkHeader(text: string): void {
   const header = headerSchema.safeParse(parse(text)).data;
   if (header === undefined) {
@@ -242,7 +239,6 @@ export function readLine(text: string): { readonly commit: Commit } | { readonly
   return endSchema.safeParse(value).data;
 }
 
-/** Returns the failure for a file of which nothing is imported. */
 export function notImported(line: number, message: string, hint: string): CommandFailure {
   return new CommandFailure(`line ${line}: ${message}; nothing was imported`, EXIT.problems, hint);
 }
@@ -271,7 +267,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** A line of a file, without its line end. */
 export interface Line {
   readonly number: number;
   readonly offset: number;
@@ -284,7 +279,6 @@ export interface Line {
 const LINE_MAX = 400 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** Splits a file into lines, starting at a position if one is given. */
 export async function* splitLines(
   input: AsyncIterable<Buffer>,
   { offset, number }: Pick<Line, "offset" | "number"> = { offset: 0, number: 1 },

@@ -39,7 +39,6 @@ interface PlacedGate {
   readonly file: string;
 }
 
-/** Checks whether gates of a workflow run verifiers. */
 export function hasVerifiers({ gates = [] }: FoundFiles): boolean {
   return gates.some(({ gate }) => checksOf(gate).length > 0);
 }
@@ -75,7 +74,7 @@ function failed(type: string, error: unknown): FoundWorkflow {
   return { type, folder: type, read, source: () => Promise.resolve(undefined) };
 }
 
-/** Reads a folder. Returns undefined if it is not a phased workflow. */
+/** Returns undefined if the folder is not a phased workflow. */
 async function readFolder(
   sandbox: Sandbox,
   type: string,
@@ -101,7 +100,7 @@ async function sourceOf(sandbox: Sandbox, path: string): Promise<string | undefi
   return sandbox.read(path, { maxBytes: FILE_MAX }).then(({ text }) => withoutMark(text), ofRefused(undefined));
 }
 
-/** Returns what a path counts as that is refused. */
+/** Returns a value in place of what a refused path has. */
 function ofRefused<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (isPhasegateError(error)) return value;

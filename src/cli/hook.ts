@@ -161,7 +161,7 @@ async function namedIn(file: string, ids: readonly string[]): Promise<ReadonlySe
   return named;
 }
 
-/** The file that says of what was reminded. */
+/** The file with the reminders that were given. */
 const MEMORY = "stop-hook.json";
 const REMEMBERED_MAX = 50;
 const MEMORY_MAX = 1024 * 1024;

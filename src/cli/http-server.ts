@@ -57,12 +57,11 @@ export interface HttpServing {
   close(): void;
 }
 
-/** What is served over HTTP: phased sessions, with the options of their tool, or routed ones. */
 export type HttpServed =
   | { readonly engine: Engine; readonly tool: WorkflowToolOptions }
   | { readonly routed: RoutedEngine };
 
-/** Serves sessions of one kind on 127.0.0.1. `maxBodyBytes` is for phased sessions, whose evidence must fit. */
+/** `maxBodyBytes` is for phased sessions, whose evidence must fit. */
 export function serveHttp(
   served: HttpServed,
   port: number,
@@ -267,7 +266,6 @@ async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): Async
   for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
 }
 
-/** Returns a signal that aborts when the connection is closed. */
 function gone(outgoing: ServerResponse): AbortSignal {
   const abort = new AbortController();
   outgoing.once("close", () => abort.abort());

@@ -87,7 +87,7 @@ interface Outcome {
 /** Sessions that are imported at the same time: a disk can flush the writes of several in one go. */
 const AT_ONCE = 8;
 
-/** Imports blocks, several at the same time. Yields their outcomes in the order of the blocks. */
+/** Yields the outcomes in the order of the blocks. */
 export async function* importAll(
   file: string,
   blocks: readonly Block[],
@@ -151,7 +151,7 @@ interface Block extends Pick<Line, "offset" | "number"> {
   refused?: { readonly line: number; readonly refusal: LogRefusal };
 }
 
-/** Reads and checks a whole file. Throws if it was truncated or changed: nothing in it can be trusted then. */
+/** Throws if the file was truncated or changed: nothing in it can be trusted then. */
 export async function checkLines(file: string, hashKey: Uint8Array | undefined): Promise<readonly Block[]> {
   const blocks: Block[] = [];
   const digest = createHash("sha256");
@@ -178,7 +178,6 @@ export async function checkLines(file: string, hashKey: Uint8Array | undefined):
   return blocks;
 }
 
-/** Adds a commit to the block of its session, or to a new one, and checks it. */
 async function addCommit(
   blocks: Block[],
   { offset, number }: Line,
@@ -200,7 +199,7 @@ async function addCommit(
   return commit;
 }
 
-/** Checks a commit. Throws if it does not follow the previous one, or if a payload is not in its line. */
+/** Throws if the commit does not follow the previous one, or if a payload is not in its line. */
 async function checkLine(
   commit: Commit,
   previous: Commit | undefined,
@@ -214,7 +213,7 @@ function changed(line: number): Error {
   return notImported(line, "the file was cut off or changed on the way", hint);
 }
 
-/** Appends the commits of one session in a checked file. A refusal concerns that session only. */
+/** A refusal concerns this session only. */
 export async function importBlock(
   file: string,
   block: Block,
@@ -234,7 +233,6 @@ export async function importBlock(
   return appendLog(block.sessionId, (from) => commitsOf(file, block, from), prepare, to).catch(asRefusal);
 }
 
-/** Reads the commits of a block, starting with a version. */
 async function* commitsOf(file: string, block: Block, from: number): AsyncGenerator<Commit> {
   let left = block.commits;
   for await (const { data } of splitLines(createReadStream(file, { start: block.offset }), block)) {

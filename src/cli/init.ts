@@ -198,7 +198,7 @@ interface Setup extends Omit<Wanted, "files" | "folders"> {
   readonly choices: Choices;
 }
 
-/** Decides what to set up: what is given, else what was chosen before, else what is found. Asks on a terminal. */
+/** Takes what is given, else what was chosen before, else what is found. Asks on a terminal. */
 async function chooseSetup(
   options: InitOptions,
   roots: Roots,
@@ -375,7 +375,6 @@ async function reportBrought(
   }
 }
 
-/** Returns what a gate runs, and the servers that it asks. */
 function commandsOf(gate: GateDefinition): string[] {
   return checksOf(gate).flatMap(({ verifier, params }) => {
     if (verifier !== "command" && verifier !== "http_ok") return [];

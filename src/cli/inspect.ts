@@ -116,7 +116,6 @@ export const inspectCommand = command({
   },
 });
 
-/** What the page for people shows, and what it may do. */
 export interface Page
   extends Pick<OpenedState, "storage">,
     Partial<Pick<OpenedState, "engine" | "routed">>,
@@ -142,7 +141,7 @@ export function inspectorOver(
   });
 }
 
-/** An inspector that is served. Its URL has the secret, and is meant for people alone. */
+/** The URL has the secret, and is meant for people alone. */
 export interface ServedInspector extends HttpServing {
   /** The URL for a log, which an agent may be able to read: without the secret, if a variable has it. */
   readonly logged: string;
@@ -168,7 +167,7 @@ export async function serveInspector(page: Page, option: string, port: number): 
   return { url, logged, ended: serving.ended, close };
 }
 
-/** Returns the folders of phased workflows. Of two with the same name, the user's comes before the starter. */
+/** Of two workflows with the same name, the user's comes before the starter. */
 function rootsOf({ workflows = [], starters }: WorkflowPlaces): string[] {
   return [...workflows, ...(starters ? [startersFolder()] : [])];
 }

@@ -35,7 +35,7 @@ export interface LogFiles {
   readonly ai: string;
 }
 
-/** Creates a log on stderr. Errors are logged with their stacks at `debug` and `trace` only. */
+/** Errors are logged with their stacks at `debug` and `trace` only. */
 export function createLogger(level: LogLevel, { stderr }: Terminal): Logger {
   return pino(settings(level), stderr);
 }

@@ -27,7 +27,6 @@ export interface ServerFacts {
   readonly seconds: number;
 }
 
-/** What a server has answered, or why it has not. */
 export type Probe = ({ readonly ok: true } & ServerFacts) | { readonly ok: false; readonly reason: string };
 
 /** A version of the protocol that every client and server of today speaks. */

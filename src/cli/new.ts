@@ -66,7 +66,7 @@ function nameOf(words: readonly string[], folder: string): string {
   throw usage(`${shown(name)} can't be the name of a workflow`, hint);
 }
 
-/** Returns the absolute path of the folder of workflows. It need not exist. */
+/** The folder need not exist. */
 async function folderOfWorkflows(given: string): Promise<string> {
   const folder = resolve(given);
   const found = await stat(folder).catch(() => undefined); // making it says what is wrong

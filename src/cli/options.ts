@@ -60,7 +60,6 @@ export function packageFolder(name: string): string {
   return join(dirname(createRequire(import.meta.url).resolve("phasegate/package.json")), name);
 }
 
-/** Returns the folder of the workflows that come with this package. */
 export function startersFolder(): string {
   return packageFolder("starters");
 }
@@ -69,14 +68,13 @@ export function jsonOption(): Given<true | undefined> {
   return flag("--json", "print JSON");
 }
 
-/** Returns `--include-root`: the folders outside a routed workflow from which it may include files. */
 export function includeRootOption(): Given<readonly string[] | undefined> {
   const which =
     "folders that routed workflows may include files from, relative to the folder of workflows; '.' for that folder";
   return parsed("--include-root <folder...>", which, repeated);
 }
 
-/** Returns the absolute path of a file that must exist. Messages call it `what`. */
+/** Returns the absolute path. Messages call the file `what`. */
 export async function requireFile(path: string, what: string): Promise<string> {
   const file = resolve(path);
   const found = await stat(file).catch((cause: unknown) => unreadable(file, what, cause));
@@ -84,7 +82,7 @@ export async function requireFile(path: string, what: string): Promise<string> {
   throw new CommandFailure(`${what} is a folder: ${file}`, EXIT.environment, "Name a file.");
 }
 
-/** Returns the absolute path of a folder that must exist. Messages call it `what`. */
+/** Returns the absolute path. Messages call the folder `what`. */
 export async function requireFolder(path: string, what: string): Promise<string> {
   const folder = resolve(path);
   const found = await stat(folder).catch((cause: unknown) => unreadable(folder, what, cause));
@@ -92,7 +90,7 @@ export async function requireFolder(path: string, what: string): Promise<string>
   throw new CommandFailure(`${what} is not a folder: ${folder}`, EXIT.environment, "Name a folder.");
 }
 
-/** Reads a file that only its owner may read. A file that others can read is not secret, and is refused. */
+/** A file that others can read is not secret, and is refused. */
 export async function readSecret(file: string, what: string): Promise<string> {
   const failed = (cause: unknown) => unreadable(file, what, cause);
   const { mode } = await stat(file).catch(failed);
@@ -104,7 +102,7 @@ export async function readSecret(file: string, what: string): Promise<string> {
   return readFile(file, "utf8").catch(failed);
 }
 
-/** Reads a file of JSON. Returns undefined if the file is not JSON. */
+/** Returns undefined if the file is not JSON. */
 export async function readJsonFile(file: string, what: string): Promise<unknown> {
   const text = await readFile(file, "utf8").catch((cause: unknown) => unreadable(file, what, cause));
   try {
@@ -132,7 +130,7 @@ export function filterOptions() {
 }
 export type FilterOptions = Values<ReturnType<typeof filterOptions>>;
 
-/** Returns the selection that the options describe. If ids are given, the filters are ignored. */
+/** If ids are given, the filters are ignored. */
 export function choiceOf({ session, status, workflow, target }: FilterOptions): SessionChoice {
   if (session !== undefined) return { sessionIds: session };
   return { query: { status, workflowType: workflow, target } };
@@ -144,12 +142,11 @@ function statusOf(value: string): LivingStatus {
   throw new InvalidArgumentError(`Allowed choices are ${LIVING.join(", ")}.`);
 }
 
-/** Returns an option for a number, with its variable of the environment and its default. */
 export function limit(flags: string, description: string, name: string, value: number, least = 1): Given<number> {
   return preset(parsed(flags, description, wholeNumber(least)).env(`PHASEGATE_${name}`), value);
 }
 
-/** Returns the options for the number of attempts at a gate, which a denial needs as well as the server. */
+/** A denial needs them as well as the server. */
 export function attemptOptions() {
   return {
     maxAttempts: limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
@@ -162,14 +159,14 @@ export function attemptOptions() {
   };
 }
 
-/** Reads the number of a port; 0 stands for any free one. */
+/** 0 stands for any free port. */
 export function port(value: string): number {
   const number = wholeNumber(0)(value);
   if (number < 65_536) return number;
   throw new InvalidArgumentError("It must be less than 65536; 0 picks any free port.");
 }
 
-/** A project that init has set up. All paths are absolute. */
+/** A project that init has set up, with absolute paths. */
 export interface OwnProject {
   readonly root: string;
   readonly state: string;

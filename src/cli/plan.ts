@@ -75,7 +75,6 @@ function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
   return parser;
 }
 
-/** Prints why a file is not a plan: a diagnostic with the code around it, or JSON with the keys of a parse error. */
 function printFailure(
   { message, remedy: hint, details, url }: PhasegateError<"PLAN_PARSE">,
   text: string,
@@ -167,7 +166,7 @@ function itemJson({ text, checked, details, position }: PlanItem) {
   return { text, checked, line: position.line, details };
 }
 
-/** Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused: reading it may never end. */
+/** A pipe or a device is refused: reading it may never end. */
 async function readPlanFile(given: string) {
   try {
     const file = (await stat(given)).isDirectory() ? join(given, "tasks.md") : given;
@@ -197,7 +196,6 @@ async function readBytes(file: string): Promise<Uint8Array> {
 
 const ROLE_MAX = 28;
 
-/** Returns the lines of a plan's file, each with its number and its role, and cut to a width. */
 function explainedLines(text: string, reading: PlanReading, width: number): string[] {
   const source = new SourceText(text);
   const count = source.text(source.lines.length - 1) === "" ? source.lines.length - 1 : source.lines.length;

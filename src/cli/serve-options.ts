@@ -33,7 +33,7 @@ import {
 } from "./options.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
 
-/** Returns the options, in the order in which the help lists them. */
+/** Returns the options in the order in which the help lists them. */
 export function serveOptions() {
   return {
     workflows: workflowsOption("folders of phased workflows; of two with the same name, the first counts"),
@@ -154,7 +154,6 @@ export function serveOptions() {
     ),
   };
 }
-/** The options as they are given. */
 export type GivenOptions = Values<ReturnType<typeof serveOptions>>;
 
 /** Reads one age for sessions of every status, or ages by status. */
@@ -268,7 +267,6 @@ function limitIn(part: string): number {
   throw new InvalidArgumentError(QUOTA);
 }
 
-/** Reads `HOST:PORT`, with IPv6 addresses in brackets. */
 function address(value: string): Address {
   const [, ipv6, name, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/i.exec(value) ?? [];
   const [host, port] = [ipv6 ?? name, Number(digits)];

@@ -107,7 +107,6 @@ interface Chosen {
   readonly total: number;
 }
 
-/** Returns the sessions that the options select, sorted, and those that can't be shown. */
 async function chosenSessions(
   storage: StorageAdapter,
   options: Omit<SessionsOptions, "state" | "maxAttemptsTotal">,

@@ -46,7 +46,7 @@ export function parseState(state: string): StateName {
   return kind === "sqlite" && rest !== "" && rest !== MEMORY ? { kind, rest, path: rest } : { kind, rest };
 }
 
-/** Refuses a state, or what another option names, that is in a project, and goes through a link in it. Throws `CommandFailure`. */
+/** Throws `CommandFailure` for a state in a project that goes through a link there. `option` is the one that names it. */
 export function requireNoLink(state: string, project: string, option?: string): void {
   const { path } = parseState(state);
   if (path === undefined) return;
@@ -147,7 +147,6 @@ export async function withState<T>(state: string, use: (storage: StorageAdapter)
   return using(await openState(state), use);
 }
 
-/** The failure of a command on sessions where there are none. */
 export class NoSessions extends CommandFailure {}
 
 async function requireSessions(file: string, where: string): Promise<void> {

@@ -78,12 +78,10 @@ export function counted(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
-/** Returns a text with its first letter as a capital. */
 export function capitalized(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-/** Returns the title of a phase, with its number in the plan where that differs. */
 export function phaseTitle(number: number, name: string, inPlan?: string): string {
   return `Phase ${number}${inPlan === undefined ? "" : ` (${inPlan} in the plan)`}: ${name}`;
 }
@@ -167,7 +165,6 @@ export function shownDiagnostics(diagnostics: readonly Diagnostic[]): {
   return { shown: diagnostics.filter((one) => kept.has(one)), more };
 }
 
-/** Returns a diagnostic as lines: its position and message, the code around it, and the hint. */
 export function diagnosticLines(
   diagnostic: Diagnostic,
   place: string,

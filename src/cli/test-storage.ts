@@ -36,7 +36,7 @@ export const testStorageCommand = command({
   },
 });
 
-/** Runs the contract, which is loaded here: no other command needs it. */
+/** The contract is loaded here: no other command needs it. */
 async function reportOf(
   module: StorageContractModule,
   run: Parameters<typeof import("../testing/storage-contract/contract.js").runStorageContract>[1],
@@ -56,7 +56,7 @@ async function reportOf(
   }
 }
 
-/** Checks that there are cases to run: a misspelt name must not look like a success. */
+/** A misspelt name must not look like a success. */
 function requireCases(names: readonly string[], only = ""): void {
   if (names.some((name) => name.includes(only))) return;
   const kinds = [...new Set(names.map((name) => name.slice(0, name.indexOf(":") + 1)))];

@@ -39,7 +39,7 @@ export interface Trust extends Pick<EngineOptions, "hashKey"> {
   readonly approvers: Approvers;
 }
 
-/** Reads the approvers and the key. If a name is in both places, the one from `--approver` wins. */
+/** If a name is in both places, the key from `--approver` wins. */
 export async function readTrust(options: TrustOptions): Promise<Trust> {
   const { approvers, ...key } = await readCurrentTrust(options, (error) => {
     throw error;
@@ -47,13 +47,12 @@ export async function readTrust(options: TrustOptions): Promise<Trust> {
   return { approvers: approvers(), ...key };
 }
 
-/** Approvers and a key for a server, which sees a change of the approvers' file at once. */
 export interface CurrentTrust extends Pick<EngineOptions, "hashKey"> {
   /** Returns the approvers as they are now: the same object until they change. */
   readonly approvers: () => Approvers;
 }
 
-/** Reads the same for a server. A file that becomes unreadable is reported, and its last approvers are kept. */
+/** A file that becomes unreadable is reported, and its last approvers are kept. */
 export async function readCurrentTrust(options: TrustOptions, report: (error: unknown) => void): Promise<CurrentTrust> {
   const { approver } = options;
   checkApprovers({ ...approver });
@@ -91,7 +90,7 @@ export function projectOption(what = "folder of the targets, which gates check")
   return text("--project <dir>", what).env("PHASEGATE_PROJECT");
 }
 
-/** Returns the options that let gates run commands and ask servers. Without them, gates read files and git only. */
+/** Without these options, gates read files and git only. */
 export function verifierOptions() {
   return {
     allowCommand: parsed(

@@ -126,7 +126,6 @@ export function openApiDocument(kind: "phased" | "routed", options: PhasedHttpOp
 
 type Options = HttpApiOptions & { readonly basePath: string };
 
-/** Answers requests to one kind of sessions. */
 function handlerOf<Call extends string>(service: Service<Call>, options: Options): HttpApi {
   return async (request) => {
     const answered = await answer(service, request, options).catch((error: unknown) => {
@@ -210,7 +209,6 @@ function corsHeaders(request: Request, cors: CorsOptions | undefined): Record<st
   return allowed === undefined ? vary : { ...vary, "access-control-allow-origin": allowed };
 }
 
-/** Returns the headers that a browser asks for before it lets a page send JSON. */
 function preflightHeaders(allow: string): Record<string, string> {
   return {
     "access-control-allow-methods": allow,
@@ -219,7 +217,6 @@ function preflightHeaders(allow: string): Record<string, string> {
   };
 }
 
-/** The parameters of a request, or its refusal. */
 type ReadParams =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly refusal: HttpRefusal };
@@ -269,7 +266,6 @@ function isEncoded(search: string): boolean {
 const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
 const DECODED = /^(?:utf-?8|us-ascii)$/i;
 
-/** Reads a body of JSON of at most `maxBytes`. */
 async function readBody(request: Request, maxBytes: number): Promise<ReadParams> {
   const encoding = request.headers.get("content-encoding") ?? "identity";
   if (!isJson(request.headers.get("content-type"))) return { ok: false, refusal: REFUSALS.notJsonType };

@@ -83,7 +83,6 @@ function storageProbe(
   };
 }
 
-/** Returns false if the answer does not come in time. */
 function within(answer: Promise<boolean>, milliseconds: number): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = systemClock.after(milliseconds, () => resolve(false));

@@ -221,7 +221,7 @@ function isSecureUrl({ protocol, hostname }: URL): boolean {
   return protocol === "https:" || (protocol === "http:" && (hostname === "127.0.0.1" || hostname === "localhost"));
 }
 
-/** Loads the package, an optional peer. Throws `INTERNAL` if it is not installed. */
+/** Throws `INTERNAL` if this optional peer is not installed. */
 async function loadJose(): Promise<typeof import("jose")> {
   try {
     return await import("jose");

@@ -18,7 +18,6 @@ export interface WatchedTools {
   readonly telemetry?: Pick<Telemetry, "measure"> | undefined;
 }
 
-/** What a tool answers. */
 export interface ToolAnswer {
   readonly body: object;
   readonly isError: boolean;
@@ -47,7 +46,6 @@ export function measured(
   };
 }
 
-/** Reads the outcome of a call out of its answer. */
 export function outcomeOf({ body, isError }: ToolAnswer): MeasuredOutcome {
   const fields: Fields = { ...body };
   const code = fields.code ?? fields.error_code;
@@ -69,7 +67,6 @@ const EVERY_MS = 10_000;
 
 /** What a call tells its client, and how the client ends it. */
 interface ClientFollows extends FollowedReport {
-  /** Ends the reports. */
   end(): void;
 }
 
@@ -111,7 +108,6 @@ export function followCalls(engine: Engine) {
     ),
   ];
   return {
-    /** Follows a call on a session for the client that made it. */
     follow(ctx: ServerContext, sessionId: unknown): ClientFollows {
       const { end, ...followed } = followCall(ctx);
       const call = { ctx, sessionId };
@@ -122,7 +118,6 @@ export function followCalls(engine: Engine) {
       };
       return { ...followed, end: endAll };
     },
-    /** Listens no longer. */
     dispose() {
       for (const stop of stops) stop();
     },

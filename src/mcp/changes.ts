@@ -15,7 +15,6 @@ export const SUBSCRIPTIONS_MAX = 100;
 const AGAIN_MS = 5000;
 /** The longest wait for the storage's watch to begin, in milliseconds. */
 const READY_MS = 1000;
-/** What the URI of a session begins with. */
 const SESSION = "phasegate://session/";
 
 /** Something that was registered on a server, and ends with it. */
@@ -175,7 +174,6 @@ export interface WorkflowPoll {
   readonly everyMs: number;
 }
 
-/** The checks of {@link WorkflowPoll}. */
 export const pollChecks: OptionChecks<WorkflowPoll> = {
   content: having("a provider of workflows", "list"),
   everyMs: fromOne,

@@ -145,7 +145,6 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   return new Endpoint(options);
 }
 
-/** Who makes a request, and what it says. */
 interface Asked {
   readonly request: Request;
   readonly actor: Actor;

@@ -30,9 +30,7 @@ const STATUSES = ["active", "paused", "completed", "failed"] as const;
 /** Characters reserved for the object around a page of JSON. */
 const ENVELOPE = 700;
 
-/** What all resources of an engine share. */
 interface ResourceOptions {
-  /** Whether sessions may be listed. */
   readonly list: boolean;
   /** Maximum size of the answer to one read, in characters of JSON. */
   readonly maxChars: number;
@@ -63,7 +61,7 @@ export function registerSessionResources(
   });
 }
 
-/** Returns the ids of sessions that begin with a text, newest first. */
+/** Returns the newest first. */
 function sessionIds(engine: Engine, idPrefix: string): Promise<string[]> {
   return guarded(undefined, async () => {
     const { items } = await engine.listSessions({ idPrefix, status: STATUSES, limit: PROPOSALS });
@@ -227,7 +225,6 @@ function workflowBody(listing: WorkflowListing): WireObject {
 
 const JSON_TYPE = "application/json";
 
-/** The values of a URI template's variables. */
 type Values = Readonly<Record<string, string | undefined>>;
 
 /** What is read at one URI template, and in pages at another, with a cursor. */

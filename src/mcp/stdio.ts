@@ -23,7 +23,6 @@ import {
   type StdioLine,
 } from "./stdio-messages.js";
 
-/** Options of {@link serveOverStdio}. */
 interface StdioServing {
   readonly input: Readable;
   readonly output: Writable;
@@ -43,7 +42,6 @@ interface StdioServing {
 /** Why nothing more is read: `close` was called, the client closed its end, or nothing can be written. */
 type StdioStop = "closed" | "input ended" | "broken";
 
-/** A connection that is being served. */
 interface StdioConnection {
   /**
    * Resolves when the connection has ended, with the reason; `abandoned` if some requests were not answered in time. Otherwise
@@ -87,7 +85,6 @@ class StdioTransport implements Transport {
   onmessage?: Transport["onmessage"];
   /** True if nothing can be written any more. */
   isBroken = false;
-  /** Resolves when reading has stopped. */
   readonly stopped: Promise<StdioStop>;
   readonly #streams: StdioServing;
   readonly #lines: (chunk: Uint8Array) => StdioLine[];

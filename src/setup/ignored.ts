@@ -38,7 +38,6 @@ export async function isUnignored(path: string, project: string): Promise<boolea
   return true;
 }
 
-/** Returns true if git would commit the project's installed packages. */
 export async function commitsPackages({ root }: Roots): Promise<boolean> {
   return (await exists(join(root, "node_modules"))) && (await isUnignored("node_modules", root));
 }

@@ -72,7 +72,6 @@ function locationOf({ root, home }: Roots, path: string): { readonly base: strin
   return path.startsWith("~/") ? { base: home, path: path.slice(2) } : { base: root, path };
 }
 
-/** Reads files by their paths. */
 export async function readFiles(roots: Roots, paths: Iterable<string>): Promise<Map<string, FileFact>> {
   const sandboxes = new Map<string, Sandbox>();
   const facts = new Map<string, FileFact>();
@@ -123,13 +122,11 @@ export interface ReadRecord {
   readonly problem?: string;
 }
 
-/** Reads the record. */
 export async function readRecord(roots: Roots): Promise<ReadRecord> {
   const fact = (await readFiles(roots, [RECORD_PATH])).get(RECORD_PATH) ?? {};
   return { fact, ...(fact.text === undefined ? { problem: fact.problem } : parseRecord(fact.text)) };
 }
 
-/** Returns the clients whose files are in the project. */
 export async function detectClients({ root }: Roots): Promise<ClientId[]> {
   const found = await Promise.all(
     CLIENT_IDS.map((id) => Promise.all(CLIENTS[id].signs.map((sign) => exists(join(root, sign))))),
@@ -145,13 +142,11 @@ export async function readCheckFacts(roots: Roots): Promise<CheckFacts> {
   return facts;
 }
 
-/** How phasegate is installed in a project. */
 export interface Installed extends Pick<Launcher, "from" | "modules"> {
   /** True if it is installed, and the package is not there that `serve` needs. */
   readonly lacksSdk: boolean;
 }
 
-/** Finds out how phasegate is installed: in node_modules, by yarn without such a folder, or not at all. */
 export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise<Installed> {
   const own = "node_modules";
   const isThere = await exists(join(root, own, "phasegate"));
@@ -197,12 +192,10 @@ function descriptionIn(metadata: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Returns true if a path leads to a folder. */
 export async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
-/** Returns true if there is something at a path. */
 export async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
 }

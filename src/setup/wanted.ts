@@ -20,7 +20,6 @@ export interface Starter {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** How the project starts phasegate. */
 export interface Launcher {
   /** `module`: it is installed in node_modules. `pnp`: yarn has it, without such a folder. `npx`: it is downloaded. */
   readonly from: "module" | "pnp" | "npx";
@@ -34,7 +33,6 @@ export interface Launcher {
   readonly root: string;
 }
 
-/** What is wanted in a project. */
 export interface Wanted {
   readonly clients: readonly ClientId[];
   readonly starters: readonly Starter[];
@@ -93,13 +91,11 @@ export function withSchemas(text: string, schemas: string): string {
   return text.replace(/^(# yaml-language-server: \$schema=| *"\$schema": ")(?:\.\.\/)+schemas\//m, `$1${schemas}/`);
 }
 
-/** Returns the folder of the schemas as a file of the project names it. */
 function schemasFor(path: string, { from, modules, version }: Launcher): string {
   if (from !== "module") return schemasAddress(version);
   return `${"../".repeat(path.split("/").length - 1)}${modules}/phasegate/schemas`;
 }
 
-/** Returns the address from which anybody can read the schemas of a published version. */
 export function schemasAddress(version: string): string {
   return `https://unpkg.com/phasegate@${version}/schemas`;
 }
@@ -244,7 +240,6 @@ const CHECKS: readonly (readonly [from: string, command: (facts: CheckFacts, tex
   ["go.mod", () => "go test ./..."],
   ["Makefile", fromMakefile],
 ];
-/** Files that are read to find commands. */
 export const CHECK_FILES = CHECKS.map(([file]) => file);
 
 /** Returns the commands that were found; the first is the best guess. */
@@ -256,7 +251,6 @@ export function findChecks(facts: CheckFacts): FoundCheck[] {
   });
 }
 
-/** The program that installs the packages of a project of Node, and runs its scripts. */
 type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
 
 /** Returns the package manager of a project: the one that package.json names, else the one that made the lockfile. */
@@ -269,7 +263,6 @@ export function packageManagerOf(facts: CheckFacts): PackageManager {
   return facts["bun.lock"] === undefined && facts["bun.lockb"] === undefined ? "npm" : "bun";
 }
 
-/** Returns package.json as an object; undefined if there is none that can be read. */
 export function packageJson(facts: CheckFacts): JsonObject | undefined {
   // If it can't be read, its own tools will say so. Here it only means that no command is found in it.
   return parseObject(facts["package.json"] ?? "");
@@ -292,7 +285,6 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map<string, readonly 
   ...["uv", "poetry", "pnpm", "yarn", "bun", "make"].map((name) => [name, ["HOME"]] as const),
 ]);
 
-/** Returns the names of the environment variables that a command needs. */
 export function variablesFor(command: string): readonly string[] {
   return NEEDED.get(splitCommand(command)?.[0] ?? "") ?? [];
 }

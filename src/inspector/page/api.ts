@@ -257,7 +257,6 @@ export function useData<T>(path: string, isAbout: (message: LiveMessage) => bool
   return { ...now, reload: () => reload.current() };
 }
 
-/** Returns true if everything is to be read anew. */
 function isReset({ type }: LiveMessage): boolean {
   return type === "reset";
 }

@@ -64,7 +64,6 @@ function Entries<T>({ items, keyOf, children }: EntriesProps<T>) {
   );
 }
 
-/** The way that the session went, and why. */
 function Path({ entries }: Pick<RoutedDetail, "entries">) {
   const steps = entries.filter(({ determinedNextStep }) => determinedNextStep !== undefined);
   return (

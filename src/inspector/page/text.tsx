@@ -186,7 +186,6 @@ export function toneOf(state: string): string {
   return tone === undefined ? "" : `tone-${tone[0]}`;
 }
 
-/** A state as a word, in its colour. */
 export function State({ of, word = of }: { readonly of: string; readonly word?: string }) {
   return <span class={`state ${toneOf(of)}`}>{word.replaceAll("_", " ")}</span>;
 }

@@ -165,7 +165,6 @@ export function Table({ class: name, label, columns, rows }: TableProps) {
   );
 }
 
-/** The head of a table. */
 export function Columns({ names }: { readonly names: readonly string[] }) {
   return (
     <thead>
@@ -230,7 +229,6 @@ export function Fold({ class: name, isFirst, summary, children }: FoldProps) {
   );
 }
 
-/** Why something has failed; nothing if it has not. */
 export function Failed({ error, reload }: { readonly error?: Failure; readonly reload?: () => void }) {
   if (error === undefined) return null;
   return (

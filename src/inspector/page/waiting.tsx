@@ -12,7 +12,6 @@ import { Ago, Line, Long, line, number, State } from "./text.js";
 import { Differences, Tree } from "./tree.js";
 import { announce, Empty, Failed, Fold, Heading, List, Loading, Notice, Part, useTask } from "./view.js";
 
-/** All that waits for a person, the oldest request first. */
 export function Inbox() {
   const inbox = useData<Items>("inbox", changesInbox);
   const { data } = inbox;
@@ -114,7 +113,6 @@ export function WaitingNow({ waiting, isWanted, onDone }: WaitingNowProps) {
   );
 }
 
-/** Who may answer, if not everybody. */
 function WhoMay({ waiting: { approvers } }: { readonly waiting: WaitingLine }) {
   return approvers === undefined ? null : <span class="quiet"> by {line(approvers.join(" or "), 200)}</span>;
 }
