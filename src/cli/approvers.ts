@@ -25,7 +25,7 @@ import {
 import { keyIdOf } from "../approval/keys.js";
 import { requirePasskey } from "../approval/passkey.js";
 import { isPhasegateError } from "../errors.js";
-import { age, argument, command, type Given, group, parsed, preset, required, text } from "./command.js";
+import { accepting, age, argument, command, type Given, group, parsed, preset, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { jsonOption } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
@@ -57,6 +57,11 @@ export function approversOption(): Given<string | undefined> {
   const what = 'a JSON file of approvers: {"name": "ed25519:…"}; passkeys are in it, too';
   return text("--approvers <file>", what).env("PHASEGATE_APPROVERS");
 }
+
+const approverName = accepting(
+  (value) => value.trim() !== "" && value.length <= NAME_MAX,
+  `It must be a name of 1 to ${NAME_MAX} characters.`,
+);
 
 const inviteCommand = command({
   name: "invite",
@@ -136,11 +141,6 @@ export const approversCommand = group(
 function described(key: ApproverKey): { readonly kind: string; readonly id: string; readonly rpId?: string } {
   const id = keyIdOf(key);
   return typeof key === "string" ? { kind: "ed25519", id } : { kind: "passkey", id, rpId: key.rpId };
-}
-
-function approverName(value: string): string {
-  if (value.trim() !== "" && value.length <= NAME_MAX) return value;
-  throw new InvalidArgumentError(`It must be a name of 1 to ${NAME_MAX} characters.`);
 }
 
 function lifetime(value: string): number {

@@ -44,6 +44,22 @@ export function choice<const C extends string>(
   return new Option(flags, description).choices(choices);
 }
 
+/** An option that counts as the first of its words if it is not given. */
+export function presetChoice<const C extends string>(
+  flags: string,
+  description: string,
+  words: readonly [C, ...C[]],
+): Given<C> {
+  return preset(choice<C>(flags, description, words), words[0]);
+}
+
+/** An option with one of some words, which may be repeated. */
+export function repeatedChoice<const C extends string>(flags: string, description: string, words: readonly C[]) {
+  return parsed<readonly C[]>(flags, `${description} (${words.join(", ")}); may be repeated`, (value, before = []) => {
+    return [...before, ...knownWords([value], words)];
+  });
+}
+
 /** The flags end with dots. */
 export function choices<const C extends string>(
   flags: string,
@@ -166,10 +182,28 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (val
   };
 }
 
-/** Returns a text that is not blank: an empty path would mean the current folder, a blank name nobody. */
-export function notEmpty(value: string): string {
-  if (value.trim() !== "") return value;
-  throw new InvalidArgumentError("It must not be empty.");
+/** Returns a parser for texts of one form; `expected` is the error for any other text. */
+export function accepting(isRight: (value: string) => boolean, expected: string): (value: string) => string {
+  return (value) => {
+    if (isRight(value)) return value;
+    throw new InvalidArgumentError(expected);
+  };
+}
+
+/** An empty path would mean the current folder, a blank name nobody. */
+export const notEmpty = accepting((value) => value.trim() !== "", "It must not be empty.");
+
+/** Reads a list of names, joined by ','. */
+export function nameList(value: string): string[] {
+  return value.split(",").map((name) => name.trim());
+}
+
+/** Throws if a text is not among the words. */
+export function knownWords<C extends string>(given: readonly string[], words: readonly C[]): C[] {
+  const unknown = given.filter((one) => !words.some((word) => word === one));
+  if (unknown.length > 0)
+    throw new InvalidArgumentError(`Unknown: ${unknown.join(", ")}. There are ${words.join(", ")}.`);
+  return given.flatMap((one) => words.find((word) => word === one) ?? []);
 }
 
 export function repeated(value: string, before: readonly string[] = []): readonly string[] {

@@ -4,7 +4,6 @@ import { relative } from "node:path";
 import process from "node:process";
 import { keysOf } from "../approval/approvers.js";
 import { loadWebAuthn } from "../approval/passkey.js";
-import { isPhasegateError } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
@@ -14,7 +13,7 @@ import { openProject, readRecord } from "../setup/project.js";
 import { RECORD_PATH, RECORD_REMEDY } from "../setup/record.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
-import { CommandFailure, EXIT } from "./exit-codes.js";
+import { CommandFailure, EXIT, hintOf, messageOf } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
 import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
@@ -49,9 +48,7 @@ function fromHere(path: string): string {
 }
 
 function failed(check: Check, what: string, error: unknown): Finding {
-  const said = error instanceof Error ? error.message : String(error);
-  const hint = error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
-  return problem(check, `${what}${said}`, hint ?? "Correct that, and run it again.");
+  return problem(check, `${what}${messageOf(error)}`, hintOf(error) ?? "Correct that, and run it again.");
 }
 
 /** An older version than the package needs has been refused before anything was loaded. */
@@ -96,11 +93,8 @@ async function checkServer({ place, start }: ConfiguredServer, timeoutMs: number
   if (!probe.ok) return problem("clients", `${place}: ${probe.reason}`, `Run it by hand: ${command}`);
   const { ok: _, ...server } = probe;
   if (server.name !== SERVER_NAME) {
-    return problem(
-      "clients",
-      `${place}: starts ${server.name}, which is not phasegate`,
-      `Look at its command: ${command}`,
-    );
+    const message = `${place}: starts ${server.name}, which is not phasegate`;
+    return problem("clients", message, `Look at its command: ${command}`);
   }
   const started = `${place}: starts ${server.name} ${server.version} in ${server.seconds.toFixed(1)} s`;
   if (server.tools.length === 0) return problem("clients", `${started}, but it has no tools`, "Give --workflows.");
@@ -191,9 +185,8 @@ async function folderFindings(shown: string, path: string, project: string): Pro
   const findings: Finding[] = [];
   const [{ mode }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
   if (process.platform !== "win32" && (mode & 0o077) !== 0) {
-    findings.push(
-      warning("state", `${shown}: other users can read it`, `Run chmod -R go-rwx ${inShell(fromHere(path))}`),
-    );
+    const fix = `Run chmod -R go-rwx ${inShell(fromHere(path))}`;
+    findings.push(warning("state", `${shown}: other users can read it`, fix));
   }
   const free = bavail * bsize;
   if (free < FREE_MIN) {
@@ -235,44 +228,34 @@ async function checkFolder(folder: string, project: string, find: Find, options:
   }
   try {
     const found = await find(await requireFolder(folder, "the folder of workflows"));
-    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, { folder, shown }, options));
+    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, folder, shown, options));
     return [warning("workflows", `${shown}: there is no workflow in it`, fix)];
   } catch (error) {
     return [failed("workflows", `${shown}: `, error)];
   }
 }
 
-interface ShownFolder {
-  readonly folder: string;
-  readonly shown: string;
-}
-
 function checkWorkflow(
   { type, read, gates = [] }: FoundFiles,
-  { folder, shown }: ShownFolder,
+  folder: string,
+  shown: string,
   options: ServedOptions,
 ): Finding {
   const errors = read.diagnostics.filter(({ severity }) => severity === "error");
   const warnings = read.diagnostics.length - errors.length;
   const [first] = [...errors, ...read.diagnostics];
   const place = `${shown}/${type}`;
-  if (errors.length === 0 && allowsNoCommand(options) && gates.some(({ gate }) => runsCommand(gate))) {
+  const allowsNoCommand = options.project !== undefined && Object.keys(options.allowCommand ?? {}).length === 0;
+  if (errors.length === 0 && allowsNoCommand && gates.some(({ gate }) => runsCommand(gate))) {
     const message = `${place}: can't be completed: its gates run a command of your choice, and the server allows none`;
-    return problem(
-      "workflows",
-      message,
-      "Run phasegate init --update --test-command COMMAND, or give the server --allow-command COMMAND.",
-    );
+    const fix = "Run phasegate init --update --test-command COMMAND, or give the server --allow-command COMMAND.";
+    return problem("workflows", message, fix);
   }
   if (first === undefined) return ok("workflows", `${place}: can be started`);
   const fix = `Run phasegate validate ${inShell(fromHere(folder))}: ${first.message}`;
   if (errors.length === 0)
     return warning("workflows", `${place}: can be started, with ${counted(warnings, "warning")}`, fix);
   return problem("workflows", `${place}: can't be started: ${counted(errors.length, "error")}`, fix);
-}
-
-function allowsNoCommand({ project, allowCommand = {} }: ServedOptions): boolean {
-  return project !== undefined && Object.keys(allowCommand).length === 0;
 }
 
 /** Returns true if a gate runs a command that is an option of the session: only what the server allows can be chosen. */

@@ -46,6 +46,15 @@ export function exitCodeOf(error: unknown): ExitCode {
   return PROBLEMS.has(error.code) ? EXIT.problems : EXIT.environment;
 }
 
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Returns what to do about anything that a command threw, if that is known. */
+export function hintOf(error: unknown): string | undefined {
+  return error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
+}
+
 export function packageVersion(): string {
   return String(packageManifest().version ?? "");
 }

@@ -26,7 +26,7 @@ import {
   text,
   wholeNumber,
 } from "./command.js";
-import { CommandFailure, EXIT, type ExitCode, exitCodeOf, usage } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } from "./exit-codes.js";
 import { type OpenedSession, openAll, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
 import { using, withState } from "./state.js";
@@ -395,7 +395,7 @@ export const cleanupCommand = command({
     const preview = only === true;
     const removed = await using((await openAll(state, await readTrust(trust))).engine, async (engine) => {
       engine.on("security", ({ message }) => void kept.push(message));
-      engine.on("internalError", ({ error }) => void kept.push(error instanceof Error ? error.message : String(error)));
+      engine.on("internalError", ({ error }) => void kept.push(messageOf(error)));
       return (await engine.cleanup({ olderThan, preview, by, status, note })).removed;
     });
     if (json) printJson(terminal, { preview, count: removed.length, removed, kept });

@@ -10,17 +10,22 @@ import { delimiter, dirname, join, relative, resolve } from "node:path";
 import process from "node:process";
 import { type Command, InvalidArgumentError } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
-import { LIVING, type LivingStatus } from "../phased/options.js";
+import { LIVING } from "../phased/options.js";
 import { linkIn } from "../sandbox/change.js";
-import { argument, flag, type Given, parsed, preset, repeated, text, type Values, wholeNumber } from "./command.js";
+import {
+  argument,
+  flag,
+  type Given,
+  parsed,
+  preset,
+  repeated,
+  repeatedChoice,
+  text,
+  type Values,
+  wholeNumber,
+} from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { printable, type Terminal } from "./terminal.js";
-
-/** Returns the name of an MCP tool, as clients and models accept it. */
-export function toolName(value: string): string {
-  if (/^[A-Za-z0-9_.-]{1,64}$/.test(value)) return value;
-  throw new InvalidArgumentError("It must be 1 to 64 letters, digits, '_', '-' and '.'.");
-}
 
 /** Splits what a variable says of several folders at ':' (';' on Windows): only the command line can repeat it. */
 export function splitVariables(command: Command): void {
@@ -119,11 +124,7 @@ export function unreadable(file: string, what: string, cause: unknown): never {
 export function filterOptions() {
   return {
     session: parsed("--session <id>", "only this session; may be repeated", repeated),
-    status: parsed(
-      "--status <status>",
-      `only sessions of this status (${LIVING.join(", ")}); may be repeated`,
-      (value: string, before: readonly LivingStatus[] = []): readonly LivingStatus[] => [...before, statusOf(value)],
-    ),
+    status: repeatedChoice("--status <status>", "only sessions of this status", LIVING),
     workflow: text("--workflow <type>", "only sessions on this workflow"),
     target: text("--target <path>", "only sessions on this target"),
   };
@@ -136,26 +137,18 @@ export function choiceOf({ session, status, workflow, target }: FilterOptions): 
   return { query: { status, workflowType: workflow, target } };
 }
 
-function statusOf(value: string): LivingStatus {
-  const status = LIVING.find((known) => known === value);
-  if (status !== undefined) return status;
-  throw new InvalidArgumentError(`Allowed choices are ${LIVING.join(", ")}.`);
-}
-
-export function limit(flags: string, description: string, name: string, value: number, least = 1): Given<number> {
-  return preset(parsed(flags, description, wholeNumber(least)).env(`PHASEGATE_${name}`), value);
+/** An option for a number. Its variable has the name of the option. */
+export function limit(flags: string, description: string, value: number, least = 1): Given<number> {
+  const option = parsed(flags, description, wholeNumber(least));
+  const variable = option.name().replaceAll("-", "_").toUpperCase();
+  return preset(option.env(`PHASEGATE_${variable}`), value);
 }
 
 /** A denial needs them as well as the server. */
 export function attemptOptions() {
   return {
-    maxAttempts: limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
-    maxAttemptsTotal: limit(
-      "--max-attempts-total <n>",
-      "total failures at one phase before a session fails",
-      "MAX_ATTEMPTS_TOTAL",
-      12,
-    ),
+    maxAttempts: limit("--max-attempts <n>", "failures in a row before a session fails", 3),
+    maxAttemptsTotal: limit("--max-attempts-total <n>", "total failures at one phase before a session fails", 12),
   };
 }
 

@@ -55,7 +55,6 @@ const sessionsOptions = () => ({
   maxAttemptsTotal: limit(
     "--max-attempts-total <n>",
     "the server's limit: with as many failures a session waits for the host",
-    "MAX_ATTEMPTS_TOTAL",
     DEFAULT_LIMITS.maxAttemptsTotal,
   ),
   sort: choice(

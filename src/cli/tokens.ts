@@ -12,8 +12,20 @@ import {
   tokenState,
   tokensText,
 } from "../login/tokens.js";
-import { ROLES, type Role } from "../ports/actor.js";
-import { age, argument, command, type Given, group, logLevelOption, parsed, required, text } from "./command.js";
+import { ROLES } from "../ports/actor.js";
+import {
+  accepting,
+  age,
+  argument,
+  command,
+  type Given,
+  group,
+  logLevelOption,
+  parsed,
+  repeatedChoice,
+  required,
+  text,
+} from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { jsonOption } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
@@ -41,6 +53,11 @@ function tokensOption(): Given<string> {
   return required(text("--tokens <file>", what).env("PHASEGATE_TOKENS"));
 }
 
+const tokenName = accepting(
+  isTokenName,
+  'It must have 1 to 200 visible characters, without "://" and blanks at its ends.',
+);
+
 const addCommand = command({
   name: "add",
   summary: "print a new token, once",
@@ -49,13 +66,7 @@ const addCommand = command({
   options: {
     tokens: tokensOption(),
     logLevel: logLevelOption(),
-    role: required(
-      parsed(
-        "--role <role>",
-        `what the actor may do (${ROLES.join(", ")}); may be repeated`,
-        (value: string, before: readonly Role[] = []): readonly Role[] => [...before, role(value)],
-      ),
-    ),
+    role: required(repeatedChoice("--role <role>", "what the actor may do", ROLES)),
     team: parsed("--team <team>", "team of the sessions that the actor starts", tokenName),
     expires: parsed(
       "--expires <age>",
@@ -130,17 +141,6 @@ function described(entry: TokenEntry, now: number): string {
     `since ${timeText(created)}`,
     ...(until === undefined ? [] : [`${ends === "" ? "until " : ends}${timeText(until)}`]),
   ].join("  ");
-}
-
-function tokenName(value: string): string {
-  if (isTokenName(value)) return value;
-  throw new InvalidArgumentError('It must have 1 to 200 visible characters, without "://" and blanks at its ends.');
-}
-
-function role(value: string): Role {
-  const found = ROLES.find((name) => name === value);
-  if (found !== undefined) return found;
-  throw new InvalidArgumentError(`It must be one of: ${ROLES.join(", ")}.`);
 }
 
 function lifetime(value: string): number {

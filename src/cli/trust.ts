@@ -8,7 +8,7 @@ import type { EngineOptions } from "../phased/options.js";
 import type { Verifier } from "../ports/verifier.js";
 import { createVerifiers } from "../verifiers/create-verifiers.js";
 import { ApproversFile, approversOption } from "./approvers.js";
-import { type Given, parsed, repeated, text, type Values } from "./command.js";
+import { accepting, type Given, parsed, repeated, text, type Values } from "./command.js";
 import { usage } from "./exit-codes.js";
 import { readSecret } from "./options.js";
 
@@ -146,7 +146,7 @@ function commandIn(value: string): Record<string, string> {
   throw new InvalidArgumentError('Write it as NAME, NAME=/absolute/path or "NAME ARGUMENTS".');
 }
 
-function variableName(value: string): string {
-  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return value;
-  throw new InvalidArgumentError("Give only the variable's name: its value is read from this process's environment.");
-}
+const variableName = accepting(
+  (value) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(value),
+  "Give only the variable's name: its value is read from this process's environment.",
+);

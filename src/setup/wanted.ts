@@ -226,13 +226,7 @@ export const LOCK_FILES = [
 /** The texts of files, by path; of a lockfile, any text. Missing if there is no such file. */
 export type CheckFacts = Readonly<Record<string, string | undefined>>;
 
-/** A command that checks the project, and the file that says so. */
-export interface FoundCheck {
-  readonly command: string;
-  readonly from: string;
-}
-
-/** The files that say so, the best guess first. */
+/** The files that name a command that checks the project, the best guess first. */
 const CHECKS: readonly (readonly [from: string, command: (facts: CheckFacts, text: string) => string | undefined])[] = [
   ["package.json", fromPackage],
   ["pyproject.toml", fromPyproject],
@@ -242,13 +236,14 @@ const CHECKS: readonly (readonly [from: string, command: (facts: CheckFacts, tex
 ];
 export const CHECK_FILES = CHECKS.map(([file]) => file);
 
-/** Returns the commands that were found; the first is the best guess. */
-export function findChecks(facts: CheckFacts): FoundCheck[] {
-  return CHECKS.flatMap(([from, find]) => {
+/** Returns the best guess. */
+export function findCheck(facts: CheckFacts): string | undefined {
+  for (const [from, find] of CHECKS) {
     const text = facts[from];
     const command = text === undefined ? undefined : find(facts, text);
-    return command === undefined ? [] : [{ command, from }];
-  });
+    if (command !== undefined) return command;
+  }
+  return undefined;
 }
 
 type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
