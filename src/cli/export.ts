@@ -26,7 +26,7 @@ import { isSessionId, type SessionId } from "../workflow/names.js";
 import { RECORDED_SESSIONS } from "../workspace/session/machine.js";
 import { command, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { choiceOf, filterOptions, stateOption } from "./options.js";
+import { choiceOf, filterOptions, jsonIn, stateOption } from "./options.js";
 import { withState } from "./state.js";
 import { counted, printable } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
@@ -100,7 +100,10 @@ export async function* exportLines(storage: StorageAdapter, options: ExportSelec
     }
     // A session counts as soon as it has a line in the file.
     if (version > 0) sessions += 1;
-    if (version < newest.version) options.onRefused(sessionId, removedMeanwhile(version));
+    if (version < newest.version) {
+      const there = version === 0 ? "" : `; the export has its first ${version} commits`;
+      options.onRefused(sessionId, new LogRefusal("not_found", `it was removed during the export${there}`));
+    }
   }
   for await (const [id, refusal] of unlistedSessions(storage, options)) options.onRefused(id, refusal);
   yield lineOf({ end: { sessions, commits, digest: digest.digest("hex") } });
@@ -119,11 +122,6 @@ export async function* checkedLog(
     yield withPayloads(commit, hashes, (id, hash) => storage.payload(id, hash));
     previous = commit;
   }
-}
-
-function removedMeanwhile(version: number): LogRefusal {
-  const there = version === 0 ? "" : `; the export has its first ${version} commits`;
-  return new LogRefusal("not_found", `it was removed during the export${there}`);
 }
 
 /** Checks a session's whole log, and returns its newest commit. */
@@ -220,7 +218,7 @@ function lineOf(value: object): string {
 
 /** Throws `FORMAT_TOO_NEW`, or a failure if the file has another format. */
 export function checkHeader(text: string): void {
-  const header = headerSchema.safeParse(parse(text)).data;
+  const header = headerSchema.safeParse(jsonIn(text)).data;
   if (header === undefined) {
     throw notImported(1, "this is not a file of sessions", "Name a file that `phasegate export` has written.");
   }
@@ -233,7 +231,7 @@ export function checkHeader(text: string): void {
 
 /** Reads a line after the first. Returns undefined if it is neither a commit nor the end. Unknown keys of a summary stay. */
 export function readLine(text: string): { readonly commit: Commit } | { readonly end: LinesEnd } | undefined {
-  const value = parse(text);
+  const value = jsonIn(text);
   // Only checked: a schema's output has no unknown keys.
   if (isCommit(value)) return { commit: bare(value) };
   return endSchema.safeParse(value).data;
@@ -257,14 +255,6 @@ function inOrder(summary: SessionSummary): SessionSummary {
 
 function isCommit(value: unknown): value is Commit {
   return commitSchema.safeParse(value).success;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export interface Line {

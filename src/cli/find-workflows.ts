@@ -83,7 +83,8 @@ async function readFolder(
 ): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
-  const source = (file: string) => sourceOf(sandbox, `${type}/${file}`);
+  const source = (file: string) =>
+    sandbox.read(`${type}/${file}`, { maxBytes: FILE_MAX }).then(({ text }) => withoutMark(text), ofRefused(undefined));
   const gates: PlacedGate[] = (read.definition?.structure.phases ?? []).map(({ number, gate }) => {
     return { gate, where: `phase ${number}`, file: `phases/${number}/gate-definition.yaml` };
   });
@@ -94,10 +95,6 @@ async function readFolder(
   }
   const ofVerifiers = await verifierFaults(gates, source, verifiers);
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, gates, source };
-}
-
-async function sourceOf(sandbox: Sandbox, path: string): Promise<string | undefined> {
-  return sandbox.read(path, { maxBytes: FILE_MAX }).then(({ text }) => withoutMark(text), ofRefused(undefined));
 }
 
 /** Returns a value in place of what a refused path has. */

@@ -19,7 +19,7 @@ import { phasedPath, routedPath } from "../read/session.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { ApproversFile } from "./approvers.js";
 import { argument, command, flag, parsed, preset, required, type Values } from "./command.js";
-import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
+import { CommandFailure, EXIT, endOnSignals, usage } from "./exit-codes.js";
 import { pathOf } from "./find-workflows.js";
 import type { HttpServing } from "./http-server.js";
 import { openLogs } from "./log.js";
@@ -152,7 +152,7 @@ export async function serveInspector(page: Page, option: string, port: number): 
   const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
   if (given !== "" && given.length < 32) {
     const hint = "Make it of 32 random bytes, such as with: openssl rand -base64 32";
-    throw new CommandFailure("PHASEGATE_INSPECTOR_TOKEN has fewer than 32 characters", EXIT.usage, hint);
+    throw usage("PHASEGATE_INSPECTOR_TOKEN has fewer than 32 characters", hint);
   }
   const token = given === "" ? randomBytes(32).toString("base64url") : given;
   const inspector = inspectorOver(page, { access: { token } });
@@ -200,9 +200,8 @@ export function framesIn({ routed, ...phased }: WorkflowPlaces): NonNullable<Ins
 }
 
 /**
- * Opens a URL as the desktop does. What it prints or how it ends is of no interest: the URL is printed as well. All users
- * can see the arguments of a process, and the URL has a secret: what is opened is a file that only this user can read,
- * which leads to the URL. Returns its folder.
+ * Opens a URL as the desktop does. All users can see the arguments of a process, and the URL has a secret: the argument is a
+ * file that only this user can read, and that leads to the URL. Returns its folder.
  */
 async function openBrowser(url: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "phasegate-inspect-"));
@@ -255,7 +254,9 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
     throw new CommandFailure(`there is no workflow ${name}, and no session yet`, EXIT.problems, hint, { cause });
   });
   try {
-    return await sessionGraph(opened, name);
+    const { summary } = await findIn((query) => opened.routed.listSessions(query), name);
+    if (summary !== undefined) return await routedPath(opened.routed, name);
+    return phasedPath(await opened.engine.session(name).state());
   } catch (cause) {
     const isNone = isPhasegateError(cause, "SESSION_NOT_FOUND") || isPhasegateError(cause, "INVALID_INPUT");
     if (!isNone) throw cause;
@@ -263,10 +264,4 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
   } finally {
     await opened.engine.close();
   }
-}
-
-async function sessionGraph({ engine, routed }: OpenedState, id: string): Promise<Graph> {
-  const { summary } = await findIn((query) => routed.listSessions(query), id);
-  if (summary !== undefined) return routedPath(routed, id);
-  return phasedPath(await engine.session(id).state());
 }

@@ -114,7 +114,8 @@ export async function serveListening(
     if (probed !== undefined) return probed;
     const refused = check(request) ?? (isMetrics && login ? await refusedMetrics(login, request) : undefined);
     if (refused !== undefined) return refused;
-    if (inspector !== undefined && isAt(INSPECTOR, pathname)) return inspector.fetch(request);
+    const isInspector = pathname === INSPECTOR || pathname.startsWith(`${INSPECTOR}/`);
+    if (inspector !== undefined && isInspector) return inspector.fetch(request);
     return (isMetrics ? await health.handle(request) : undefined) ?? handler.fetch(request);
   };
   const where = { host: at.host, maxConnections: MAX_CONNECTIONS };
@@ -136,10 +137,6 @@ export async function serveListening(
 }
 
 const INSPECTOR = "/inspector";
-
-function isAt(base: string, path: string): boolean {
-  return path === base || path.startsWith(`${base}/`);
-}
 
 /** A login for the inspector, each of whose requests is a call. */
 function countedLogin(login: Login, quotas: Quotas): Login {

@@ -79,14 +79,6 @@ export function includeRootOption(): Given<readonly string[] | undefined> {
   return parsed("--include-root <folder...>", which, repeated);
 }
 
-/** Returns the absolute path. Messages call the file `what`. */
-export async function requireFile(path: string, what: string): Promise<string> {
-  const file = resolve(path);
-  const found = await stat(file).catch((cause: unknown) => unreadable(file, what, cause));
-  if (!found.isDirectory()) return file;
-  throw new CommandFailure(`${what} is a folder: ${file}`, EXIT.environment, "Name a file.");
-}
-
 /** Returns the absolute path. Messages call the folder `what`. */
 export async function requireFolder(path: string, what: string): Promise<string> {
   const folder = resolve(path);
@@ -109,7 +101,11 @@ export async function readSecret(file: string, what: string): Promise<string> {
 
 /** Returns undefined if the file is not JSON. */
 export async function readJsonFile(file: string, what: string): Promise<unknown> {
-  const text = await readFile(file, "utf8").catch((cause: unknown) => unreadable(file, what, cause));
+  return jsonIn(await readFile(file, "utf8").catch((cause: unknown) => unreadable(file, what, cause)));
+}
+
+/** Returns undefined if a text is not JSON. */
+export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -187,11 +183,8 @@ export function refuseLinkedState(project: string, path: string, option = "--sta
   const link = linkIn(project, path);
   if (link === undefined) return;
   const hint = `If you have made the link, give ${option} the place where it leads; if not, delete it.`;
-  throw new CommandFailure(
-    `the folder of ${option} is refused: ${link} in the project is a link`,
-    EXIT.environment,
-    hint,
-  );
+  const message = `the folder of ${option} is refused: ${link} in the project is a link`;
+  throw new CommandFailure(message, EXIT.environment, hint);
 }
 
 /** Lets a command without its `--state` work on the project of the current folder, and prints which one that is. */

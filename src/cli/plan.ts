@@ -82,8 +82,8 @@ function printFailure(
   terminal: Terminal,
 ): void {
   const { file = "", line, column } = details;
-  if (json)
-    return printJson(terminal, { error: "parse_error", message, hint, url, source_path: file, line_number: line });
+  const shown = { error: "parse_error", message, hint, url, source_path: file, line_number: line };
+  if (json) return printJson(terminal, shown);
   const diagnostic: Diagnostic = { severity: "error", code: "PLAN_PARSE", message, hint, file, line, column };
   printLines(terminal, diagnosticLines(diagnostic, file, sourceLines(text), terminal.stdout));
 }

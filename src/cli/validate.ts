@@ -107,7 +107,8 @@ async function printAll(
     const whose = `the verifiers of ${unchecked.join(", ")}`;
     print(terminal, `${whose}: give --project, --allow-command and --allow-host as for serve to check what it allows`);
   }
-  print(terminal, `${counted(found.length, "workflow")}: ${problemCount(found)}`);
+  const problems = `${counted(count(found, "error"), "error")}, ${counted(count(found, "warning"), "warning")}`;
+  print(terminal, `${counted(found.length, "workflow")}: ${problems}`);
 }
 
 async function printDiagnostics({ read, source }: FoundFiles, folder: string, terminal: Terminal): Promise<void> {
@@ -159,10 +160,6 @@ function asJson(found: readonly FoundFiles[]) {
     taken,
   }));
   return { workflows, errors: count(found, "error"), warnings: count(found, "warning") };
-}
-
-function problemCount(found: readonly FoundFiles[]): string {
-  return `${counted(count(found, "error"), "error")}, ${counted(count(found, "warning"), "warning")}`;
 }
 
 function count(found: readonly FoundFiles[], severity: "error" | "warning"): number {
