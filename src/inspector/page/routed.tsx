@@ -14,7 +14,6 @@ export function Routed({ detail }: { readonly detail: RoutedDetail }) {
   const { summary, version, drawing, context, entries, verifying, replays = {} } = detail;
   return (
     <Tabs
-      label="Parts of the session"
       tabs={{
         Entries: (
           <>
@@ -161,7 +160,6 @@ function stateOf(outcome: string, isRefused: boolean): string {
 export function Recorded({ detail: { entries, summary, version } }: { readonly detail: RecordedDetail }) {
   return (
     <Tabs
-      label="Parts of the session"
       tabs={{
         Entries: <Entries items={entries}>{(entry) => <RecordedEntry entry={entry} />}</Entries>,
         Audit: <Audit id={summary.sessionId} version={version} />,

@@ -68,7 +68,7 @@ function firstOf(text: string): number {
   return lines.length <= LINES_FIRST ? LONG_FIRST : lines.slice(0, LINES_FIRST).join("\n").length;
 }
 
-/** What may be wider than its place is reached with the keyboard. */
+/** A text that may be wider than its place is reached with the keyboard. */
 function isWide(text: string): boolean {
   return /[^\n]{60}/.test(text.slice(0, LONG_FIRST)) || text.split("\n", 20).length > 15;
 }
