@@ -83,15 +83,6 @@ const CHECKS: OptionChecks<HttpApiOptions> = {
 };
 const PHASED_CHECKS = { tool: optionally(having("the options of a tool")) };
 
-/** Without a login there is no actor that a rule could be asked about. */
-function nobodyToAsk(): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", "createHttpApi: tool.authorize needs a login", {
-    remedy:
-      "Give login, or tool.actor: whom the rule is asked about. Or use the option authorize, which decides on each request.",
-    details: { field: "login", expected: "a login" },
-  });
-}
-
 /**
  * Creates a handler that serves phased sessions or routed workflows over HTTP: for Node, Hono, Next, Bun, Deno and edge
  * runtimes alike. It serves its OpenAPI document, the one of `openApiDocument`, at `/openapi.json`.
@@ -104,7 +95,14 @@ export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttp
   const isRouted = !("cleanup" in engine);
   checkOptions<HttpApiOptions>("createHttpApi", options, isRouted ? CHECKS : { ...CHECKS, ...PHASED_CHECKS });
   const { login, authorize, tool } = options;
-  if (tool?.authorize !== undefined && tool.actor === undefined && login === undefined) throw nobodyToAsk();
+  if (tool?.authorize !== undefined && tool.actor === undefined && login === undefined) {
+    // There is no actor that the rule could be asked about.
+    throw new PhasegateError("INVALID_INPUT", "createHttpApi: tool.authorize needs a login", {
+      remedy:
+        "Give login, or tool.actor: whom the rule is asked about. Or use the option authorize, which decides on each request.",
+      details: { field: "login", expected: "a login" },
+    });
+  }
   // By name, as a copy has no getters of a class: without the login, everybody would be the host.
   const rules = { login, authorize };
   const given = { ...options, ...rules, basePath: normalizedBase(options.basePath) };

@@ -1,6 +1,6 @@
 /**
- * A call of a tool: how it is measured, and what its client learns during a call on a workflow, over any transport. That is the progress of a gate's checks and that the decider is asked, if the client asked for it; of the
- * workflow tool also warnings about the session, as log messages. The client's cancellation ends the call.
+ * How a call of a tool is measured, and what its client learns during the call, over any transport: the progress of a gate's
+ * checks, that the decider is asked, and warnings about the session. The client's cancellation ends the call.
  */
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
@@ -70,7 +70,7 @@ interface ClientFollows extends FollowedReport {
   end(): void;
 }
 
-/** Follows a call for the client that made it. Whoever follows it calls `end` once it has ended. */
+/** Follows a call for the client that made it. The caller calls `end` once the call has ended. */
 export function followCall(ctx: ServerContext): ClientFollows {
   const { signal, _meta } = ctx.mcpReq;
   const progress = _meta?.progressToken === undefined ? undefined : reportProgress(ctx, _meta.progressToken);

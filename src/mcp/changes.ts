@@ -4,7 +4,7 @@ import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
 import { type FullClock, pause } from "../ports/clock.js";
-import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import type { ContentProvider } from "../ports/content-provider.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 import { fromOne, having, type OptionChecks } from "../workflow/host-options.js";
 import { guarded } from "./resources.js";
@@ -140,14 +140,9 @@ async function sendUpdated(server: McpServer, uri: string | undefined): Promise<
   if (uri !== undefined) await sent(server, () => server.server.sendResourceUpdated({ uri }));
 }
 
-/** Sends a notification. The client may disconnect at any time, which is not an error. */
+/** The client may disconnect at any time, which is not an error. */
 async function sent(server: McpServer, send: () => Promise<void>): Promise<void> {
-  if (!server.isConnected()) return;
-  try {
-    await send();
-  } catch {
-    // The client has disconnected.
-  }
+  if (server.isConnected()) await send().catch(() => undefined);
 }
 
 /** The notifications after which the list of sessions is different. */
@@ -198,15 +193,15 @@ function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void)
 /** Returns undefined if the provider fails: calls that need it report that. */
 async function fingerprint(content: ContentProvider): Promise<string | undefined> {
   try {
-    return JSON.stringify((await content.list()).map(stateOf));
+    const listings = await content.list();
+    const states = listings.map((one) => {
+      const revision = one.status === "ready" ? one.definition.structure.revision : undefined;
+      return [one.type, revision, one.diagnostics.map(formatDiagnostic)];
+    });
+    return JSON.stringify(states);
   } catch {
     return undefined;
   }
-}
-
-function stateOf(listing: WorkflowListing): readonly unknown[] {
-  const revision = listing.status === "ready" ? listing.definition.structure.revision : undefined;
-  return [listing.type, revision, listing.diagnostics.map(formatDiagnostic)];
 }
 
 /** Timers that let the process end. */

@@ -129,8 +129,8 @@ const LOCAL: Actor = { name: "local", roles: ["operator"] };
 const BODIES_AT_ONCE = 2;
 const LISTEN = "subscriptions/listen";
 /**
- * How long a refusal for a quota is held back, in milliseconds. It keeps its place among the actor's requests at once: who asks
- * again and again without waiting gets few answers, and takes little time from the others.
+ * How long a refusal for a quota is held back, in milliseconds. Meanwhile it counts as one of the actor's requests: a client that
+ * asks again and again without waiting gets few answers, and takes little time from the others.
  */
 const HELD_MS = 1000;
 const SESSION_NOT_FOUND = -32001;

@@ -170,7 +170,10 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, max
     // The server joins the lists of all resources, and passes on no cursor: so the next page is a resource itself.
     list: async () => {
       const { items, left, next } = await guarded(undefined, pageAt);
-      return { resources: next === undefined ? [...items] : [...items, moreWorkflows(left, next)] };
+      if (next === undefined) return { resources: [...items] };
+      const description = "Read it for more workflows; each page names the next one";
+      const more = { uri: next, name: `${left} more workflows`, title: "More workflows", description };
+      return { resources: [...items, more] };
     },
     complete: { type: complete },
   });
@@ -181,11 +184,6 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, max
     return JSON.stringify({ workflows: items, total, next });
   };
   server.registerResource("phasegate-workflows", template, config, reading(JSON_TYPE, readPage));
-}
-
-function moreWorkflows(left: number, uri: string): Resource {
-  const description = "Read it for more workflows; each page names the next one";
-  return { uri, name: `${left} more workflows`, title: "More workflows", description };
 }
 
 function workflowResource(listing: WorkflowListing): Resource {
@@ -227,7 +225,7 @@ const JSON_TYPE = "application/json";
 
 type Values = Readonly<Record<string, string | undefined>>;
 
-/** What is read at one URI template, and in pages at another, with a cursor. */
+/** A resource that is read at one URI template, and in pages at another, with a cursor. */
 interface PagedResource {
   readonly kind: string;
   readonly uri: string;
@@ -252,7 +250,7 @@ function registerPaged(server: McpServer, resource: PagedResource): void {
   server.registerResource(`phasegate-${kind}-page`, pages, page, reading(about.mimeType, read));
 }
 
-/** What resources have in common whose JSON is read by one name. A long one comes in pages, each of which names the next one. */
+/** For resources whose JSON is read by one name. A long one comes in pages, each of which names the next one. */
 function jsonPages(kind: string, key: string, maxChars: number, load: (name: string) => Promise<object | undefined>) {
   const uri = `phasegate://${kind}/{${key}}`;
   const read = async ({ [key]: name = "", cursor }: Values) => {

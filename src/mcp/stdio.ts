@@ -43,10 +43,7 @@ interface StdioServing {
 type StdioStop = "closed" | "input ended" | "broken";
 
 interface StdioConnection {
-  /**
-   * Resolves when the connection has ended, with the reason; `abandoned` if some requests were not answered in time. Otherwise
-   * every answer was written. Never rejects.
-   */
+  /** Resolves with the reason; `abandoned` if some requests were not answered in time. Never rejects. */
   readonly ended: Promise<StdioStop | "abandoned">;
   /** Stops reading, answers what was read, and ends the connection. */
   close(): void;
@@ -258,10 +255,7 @@ class StdioTransport implements Transport {
     if (this.#reading && output.writableLength > UNREAD_BYTES) input.pause();
   }
 
-  /**
-   * Resolves when the client reads again or the connection is closed. All that wait share its promise, so that the stream
-   * has only one listener.
-   */
+  /** Resolves when the client reads again or the connection is closed. All waiters share it: the stream has one listener. */
   async #untilDrained(): Promise<void> {
     const { input, output } = this.#streams;
     await new Promise<void>((resolve) => {

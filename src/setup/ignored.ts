@@ -1,6 +1,6 @@
 /**
  * Tells whether git would commit a path. git is not asked: the configuration of a repository can name programs, which git then
- * runs, and who cloned it has not read that configuration.
+ * runs, and a person who has cloned the repository has not read its configuration.
  */
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";

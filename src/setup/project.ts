@@ -23,7 +23,7 @@ import { CHECK_FILES, type CheckFacts, type Launcher, LOCK_FILES, packageJson, t
 /** A configuration has some kB. */
 const FILE_MAX = 4 * 1024 * 1024;
 
-/** What shows that a folder is a project, what counts most first. */
+/** The names that show that a folder is a project. The first one counts most. */
 const SIGNS: readonly string[] = [RECORD_PATH, ".git", "package.json"];
 
 /**
@@ -48,8 +48,7 @@ export async function findProject(folder: string, signs = SIGNS): Promise<Roots 
  * Returns the real path of the user's own folder. In a container there may be none: then it is a path below which nothing
  * can be, so that what needs the folder fails, and nothing else.
  */
-async function realHomeOf(given?: string): Promise<string> {
-  const home = given ?? homeOrNone();
+async function realHomeOf(home = homeOrNone()): Promise<string> {
   return isAbsolute(home) ? realpath(home).catch(() => home) : devNull;
 }
 

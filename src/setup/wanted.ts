@@ -80,7 +80,9 @@ const COMMAND_OPTIONS = ["test_command", "check_command"] as const;
 function workflowFiles({ name, files }: Starter, { testCommand, launcher }: Wanted): Piece[] {
   return Object.entries(files).map(([file, text]) => {
     const path = `${WORKFLOWS}/${name}/${file}`;
-    const named = withSchemas(text, schemasFor(path, launcher));
+    const { from, modules, version } = launcher;
+    const up = "../".repeat(path.split("/").length - 1);
+    const named = withSchemas(text, from === "module" ? `${up}${modules}/phasegate/schemas` : schemasAddress(version));
     const isMetadata = file === "metadata.json" && testCommand !== undefined;
     return { kind: "file", path, value: isMetadata ? withDefaults(named, testCommand) : named };
   });
@@ -89,11 +91,6 @@ function workflowFiles({ name, files }: Starter, { testCommand, launcher }: Want
 /** Lets a file of the package name its schema, for editors, in another folder of schemas than the package's. */
 export function withSchemas(text: string, schemas: string): string {
   return text.replace(/^(# yaml-language-server: \$schema=| *"\$schema": ")(?:\.\.\/)+schemas\//m, `$1${schemas}/`);
-}
-
-function schemasFor(path: string, { from, modules, version }: Launcher): string {
-  if (from !== "module") return schemasAddress(version);
-  return `${"../".repeat(path.split("/").length - 1)}${modules}/phasegate/schemas`;
 }
 
 export function schemasAddress(version: string): string {
@@ -185,15 +182,12 @@ function instructionBlocks({ clients, starters, files }: Wanted): Piece[] {
     const { text = "", leadsTo = path } = files.get(path) ?? {};
     // Two names of one file, or a file that includes the other: one block is enough, in the file that is no link.
     const isOther = leadsTo !== path && paths.some((other) => other === leadsTo);
-    const isCovered =
-      isOther || targets.has(leadsTo) || (path !== "AGENTS.md" && paths.includes("AGENTS.md") && includesAgents(text));
+    const includes = text.split("\n").some((line) => /^@(?:\.\/)?AGENTS\.md$/.test(line.trim()));
+    const isIncluded = includes && path !== "AGENTS.md" && paths.includes("AGENTS.md");
+    const isCovered = isOther || isIncluded || targets.has(leadsTo);
     targets.add(leadsTo);
     return isCovered ? [] : [{ kind: "block", path, value: instructions(starters) }];
   });
-}
-
-function includesAgents(text: string): boolean {
-  return text.split("\n").some((line) => line.trim() === "@AGENTS.md" || line.trim() === "@./AGENTS.md");
 }
 
 /** Returns what agents read: when to use phasegate, and the two calls to begin with. */
