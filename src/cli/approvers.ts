@@ -1,9 +1,8 @@
 /**
  * `phasegate approvers`: invites people to register a passkey, lists the approvers, and takes them out. And the approvers'
- * file, with the invitations beside it (`FILE.invitations`): a writer holds a claim on the approvers' file, so that two
- * processes never write at once. A file is on the disk before the next one is written. shared-file.ts reads and writes files.
+ * file, with the invitations beside it (`FILE.invitations`). One claim, on the approvers' file, is for both: two processes never
+ * write at once. A file is on the disk before the next one is written.
  */
-
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError } from "commander";

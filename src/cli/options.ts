@@ -1,8 +1,8 @@
 /**
- * Options that several commands have, the checks of option values, and the files and folders that options name. A wrong
- * value ends the command with exit code 2, a missing file or folder with 3. What no option and no variable names is taken
- * from the project that `phasegate init` has set up around the current folder: the sessions, the workflows, and the project
- * that gates look at. What gates may run is always named by an option.
+ * Options that several commands have, the checks of their values, and the files and folders that they name. A wrong value ends the
+ * command with exit code 2, a missing file or folder with 3. The sessions, the workflows and the project that no option and no
+ * variable names are those of the project around the current folder, if `phasegate init` has set it up. An option alone names the
+ * commands that gates may run.
  */
 import { readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -178,7 +178,7 @@ export async function findOwnProject(): Promise<OwnProject | undefined> {
   return { root, state: join(root, STATE), workflows: hasWorkflows ? workflows : undefined };
 }
 
-/** Refuses a path in a project that goes through a link: who made the project would decide what is written where. */
+/** Refuses a path in a project that goes through a link: the project's maker would decide what is written where. */
 export function refuseLinkedState(project: string, path: string, option = "--state"): void {
   const link = linkIn(project, path);
   if (link === undefined) return;

@@ -25,7 +25,7 @@ export type InspectorAccess =
   | { readonly authorize: AdmitRequest }
   /**
    * Whom this login lets in, by the header `Authorization`, or by a token that the page takes once. The engines are then used
-   * as the actor: who may see what, answer and act is decided by roles. `createTokenLogin` of `phasegate/login` makes one.
+   * as the actor: its roles decide what it may see, answer and do. `createTokenLogin` of `phasegate/login` makes one.
    */
   | { readonly login: InspectorLogin };
 

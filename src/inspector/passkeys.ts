@@ -1,6 +1,6 @@
 /**
- * Passkeys on the page: what an approver signs for an answer, and the registration of a passkey by an invitation. What counts
- * as a signature is decided in approval/.
+ * Passkeys on the page: what an approver signs for an answer, and the registration of a passkey by an invitation. approval/
+ * decides what counts as a signature.
  */
 import { type Approvers, type Invitations, keysOf, type Passkey } from "../approval/approvers.js";
 import { type PasskeyPlace, passkeyChallenge, readRegistration, registrationOptions } from "../approval/passkey.js";

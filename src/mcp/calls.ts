@@ -24,8 +24,8 @@ export interface ToolAnswer {
 }
 
 /**
- * Returns a call as it is measured; `actions` are the values of `action` that the tool knows. What the client chooses freely
- * is in it only if it is one of ours.
+ * Returns a call as it is measured; `actions` are the values of `action` that the tool knows. A value that
+ * the client chooses freely is in it only if it is one of ours.
  */
 export function measured(
   tool: string,

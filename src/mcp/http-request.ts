@@ -146,7 +146,7 @@ function refused(status: number, reason: string, code?: number): ReadBody {
 
 const SERVER_ERROR = -32000;
 
-/** Returns a refusal by HTTP itself, with an error of JSON-RPC. What is refused with 503 may be tried a little later. */
+/** Returns a refusal by HTTP itself, with an error of JSON-RPC. After a 503 the client may try again a little later. */
 export function refusal(status: number, message: string, code = SERVER_ERROR): Response {
   const headers: Record<string, string> = status === 503 ? { "retry-after": "1" } : {};
   return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status, headers });

@@ -40,8 +40,8 @@ export interface ServedClient {
 /** Options of an HTTP handler. */
 export interface McpHttpOptions {
   /**
-   * Registers the tools on a server that is made for one client, or for one request, of one actor. What it returns is
-   * disposed of with the server.
+   * Registers the tools on a server that is made for one client, or for one request, of one actor. The registrations
+   * that it returns are disposed of with the server.
    */
   register(server: McpServer, context: ServedClient): Registered | Promise<Registered>;
   /** Tells who calls. Default: everybody is the operator `local`; then let nobody else reach the handler. */

@@ -130,7 +130,7 @@ class StdioTransport implements Transport {
     }
   }
 
-  /** Stops reading. What was read is still answered. */
+  /** Stops reading. Requests that were read are still answered. */
   stop(reason: StdioStop = "closed"): void {
     if (this.#reading) {
       this.#reading = false;

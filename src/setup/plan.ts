@@ -42,7 +42,7 @@ export interface Situation {
   /** The pieces that should be there; none for `remove`. */
   readonly pieces: readonly Piece[];
   readonly choices: Choices;
-  /** True if files outside of the project may be changed. What is there is taken out by `remove` in any case. */
+  /** True if files outside of the project may be changed. `remove` takes its pieces out of them in any case. */
   readonly outside: boolean;
   /** The files of all pieces, wanted and recorded, and that of the record, with the text from which `record` was parsed. */
   readonly files: ReadonlyMap<string, FileFact>;

@@ -111,7 +111,7 @@ function withDefaults(metadata: string, command: string): string {
   }, metadata);
 }
 
-/** Sessions belong to a machine. What init wrote belongs to the project, and is committed. */
+/** Sessions belong to a machine. The files of init belong to the project, and are committed. */
 function ignoreBlock({ files }: Wanted): Piece[] {
   const lines = (files.get(".gitignore")?.text ?? "").split("\n").map((line) => line.trim());
   const text = `${STATE}/`;

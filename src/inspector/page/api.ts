@@ -202,7 +202,7 @@ export interface Loaded<T> {
 /** Changes that follow each other within this time are one, in milliseconds. */
 const GATHER_MS = 150;
 
-/** Reads a path of the API, and again when a message is about it. What was read stays until there is newer data. */
+/** Reads a path of the API, and again when a message is about it. The old data stays until there is newer data. */
 export function useData<T>(path: string, isAbout = ({ type }: LiveMessage) => type === "reset"): Loaded<T> {
   const state = useSignal<Omit<Loaded<T>, "reload"> & { readonly path: string }>({ path, isLoading: true });
   const reload = useRef(() => {});

@@ -31,7 +31,7 @@ const AGAIN_MAX = 1000;
 /** The query that is read: what is shown may still answer the one before. */
 let wanted = "";
 
-/** Begins a list, or reads it anew up to as many rows as it has. What is shown stays until then. */
+/** Begins a list, or reads it anew up to as many rows as it has. The shown rows stay until then. */
 async function readList(query: string): Promise<void> {
   wanted = query;
   const before = listed.peek();

@@ -232,7 +232,7 @@ interface FoldProps {
   readonly children: () => ComponentChildren;
 }
 
-/** Something that is opened with a click. What is closed is not in the document. */
+/** Something that is opened with a click. Closed content is not in the document. */
 export function Fold({ class: name, isFirst, summary, children }: FoldProps) {
   const isOpen = useSignal(isFirst);
   return (
