@@ -19,49 +19,67 @@ import { SINCE_VERIFIERS, sinceOf } from "../workflow/gate-definition.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js";
 import { type CreateCommand, command, flag, required, text, type Values } from "./command.js";
-import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import { writeToFile } from "./export.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { attemptOptions, readSecret, sessionArgument, stateOption } from "./options.js";
 import { type Field, headLines } from "./show.js";
-import { ask, confirm, counted, isInteractive, print, printable, styled, type Terminal, timeText } from "./terminal.js";
+import {
+  ask,
+  capitalized,
+  confirm,
+  counted,
+  isInteractive,
+  print,
+  printable,
+  printLines,
+  styled,
+  type Terminal,
+  timeText,
+} from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, trustOptions } from "./trust.js";
 
-const APPROVE_HELP = `
+/** The commands: `deny` answers a request of either kind. */
+type DecideCommand = "approve" | "waive" | "deny";
+
+const COMMANDS = {
+  approve: {
+    summary: "approve the evidence that a session waits on",
+    description: "Approves the evidence that a session waits on, signed with your key.",
+    note: "a note to record with the approval",
+    hashOption: "--evidence-hash",
+    toRead: "the evidence",
+    help: `
 Shows the question and the evidence, asks for confirmation, and signs the decision with your private key. Without a
 terminal it needs --yes together with --evidence-hash, the hash of the evidence that you have seen elsewhere. The
 server that continues the session must know the same approvers.
 
 Approving starts the next phase. If its gate compares files with their state at the start, pass --project so that this
-state is recorded.`;
-
-const DENY_HELP = `
-Shows the evidence or the request for a waiver that the session waits on, asks for confirmation, and records your note
-for the agent. Denied evidence counts as a failed attempt, a denied waiver does not. Sign the decision with --key; for a
-waiver, --by is enough if neither the gate nor the server has approvers. Without a terminal it needs --yes together with
---evidence-hash or --request, the hash of what you have seen elsewhere.`;
-
-const WAIVE_HELP = `
-Shows what the agent cannot meet and why, and asks for confirmation. The gate then no longer requires it until the
-session leaves the phase. History, show and audit name you. Sign the decision with --key if the gate or the server has
-approvers; otherwise --by is enough. Without a terminal it needs --yes together with --request, the hash of the request
-that you have seen elsewhere.`;
-
-const TEXTS = {
-  approve: {
-    summary: "approve the evidence that a session waits on",
-    description: "Approves the evidence that a session waits on, signed with your key.",
-    note: "a note to record with the approval",
+state is recorded.`,
   },
   waive: {
     summary: "grant the waiver that a session waits on",
     description: "Grants the waiver that a session waits on.",
     note: "a note to record with the waiver",
+    hashOption: "--request",
+    toRead: "the request",
+    help: `
+Shows what the agent cannot meet and why, and asks for confirmation. The gate then no longer requires it until the
+session leaves the phase. History, show and audit name you. Sign the decision with --key if the gate or the server has
+approvers; otherwise --by is enough. Without a terminal it needs --yes together with --request, the hash of the request
+that you have seen elsewhere.`,
   },
   deny: {
     summary: "deny the evidence or the waiver that a session waits on",
     description: "Denies the evidence or the waiver that a session waits on, and says what to do instead.",
     note: "what to fix, or what to do instead; required",
+    hashOption: "--evidence-hash or --request",
+    toRead: "the evidence, or the request for a waiver,",
+    help: `
+Shows the evidence or the request for a waiver that the session waits on, asks for confirmation, and records your note
+for the agent. Denied evidence counts as a failed attempt, a denied waiver does not. Sign the decision with --key; for a
+waiver, --by is enough if neither the gate nor the server has approvers. Without a terminal it needs --yes together with
+--evidence-hash or --request, the hash of what you have seen elsewhere.`,
   },
 } as const;
 
@@ -70,7 +88,7 @@ const decideOptions = (decision: DecideCommand) => ({
   key: text("--key <file>", "your private key, from `phasegate keygen`").makeOptionMandatory(decision === "approve"),
   ...trustOptions(),
   by: text("--by <name>", "your name among the approvers; derived from your key if not given"),
-  note: text("--note <text>", TEXTS[decision].note),
+  note: text("--note <text>", COMMANDS[decision].note),
   project: projectOption("the server's project folder, to record its files at the start of the next phase"),
   full: flag("--full", "show the whole evidence, however long it is"),
   yes: flag("--yes", "do not ask for confirmation; needs the hash of what you have seen"),
@@ -86,16 +104,17 @@ const decideOptions = (decision: DecideCommand) => ({
 type DecideOptions = Values<ReturnType<typeof decideOptions>> & Partial<Values<ReturnType<typeof attemptOptions>>>;
 
 export function decideCommand(decision: DecideCommand): CreateCommand {
+  const { summary, description, help } = COMMANDS[decision];
   const { state, key, approver, approvers, hashKeyFile, ...more } = decideOptions(decision);
   // A denial is a failure at the gate: by the server's limits it may be the last one.
   const limits = decision === "deny" ? attemptOptions() : {};
   return command({
     name: decision,
-    summary: TEXTS[decision].summary,
-    description: TEXTS[decision].description,
+    summary,
+    description,
     arguments: [sessionArgument()],
     options: { state, key, approver, approvers, hashKeyFile, ...limits, ...more },
-    help: { approve: APPROVE_HELP, waive: WAIVE_HELP, deny: DENY_HELP }[decision],
+    help,
     run: (options, terminal, sessionId) => decide(decision, sessionId, options, terminal),
   });
 }
@@ -112,18 +131,23 @@ async function decide(
   // Approving starts the next phase, whose checks may compare files with their state at its start.
   const verifiers = await openVerifiers(options, {});
   const { maxAttempts, maxAttemptsTotal } = options;
-  const limits = decision === "deny" ? { maxAttempts, maxAttemptsTotal } : undefined;
+  const limits = { maxAttempts, maxAttemptsTotal };
   const opened = await openSession(options.state, sessionId, { ...trust, verifiers, limits });
   try {
     const asked = await askedFor(opened, sessionId, decision);
     requireSeen(asked, options);
     if (privateKey === undefined && (asked.what !== "waiver" || asked.question.approvers !== undefined)) {
-      throw new CommandFailure("this decision must be signed", EXIT.usage, "Give --key with your private key.");
+      throw usage("this decision must be signed", "Give --key with your private key.");
     }
     requirePerson(options, asked, terminal);
-    for (const line of askedLines(asked, terminal.stdout, options.full === true)) print(terminal, line);
+    printLines(
+      terminal,
+      asked.what === "waiver"
+        ? waiverLines(asked.question, terminal.stdout)
+        : requestLines(asked.question, terminal.stdout, options.full === true),
+    );
     const note = await noteFor(decision, options, terminal);
-    const question = `${sentence(decision)} this as ${printable(by)}?`;
+    const question = `${capitalized(decision)} this as ${printable(by)}?`;
     if (options.yes !== true && !(await confirm(terminal, question))) {
       print(terminal, "Nothing was decided.");
       return EXIT.problems;
@@ -131,57 +155,47 @@ async function decide(
     const given = { decision: decision === "deny" ? "deny" : "approve", by, note } as const;
     const signature =
       privateKey === undefined ? undefined : await signApproval(asked.question, { ...given, privateKey });
-    for (const line of await decided(opened, asked, { ...given, signature }, verifiers)) print(terminal, line);
+    printLines(terminal, await decided(opened, asked, { ...given, signature }, verifiers));
     return EXIT.ok;
   } finally {
     await opened.engine.close();
   }
 }
 
-function sentence(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
-}
-
-interface Signer {
-  readonly by: string;
-  readonly privateKey?: string;
-}
-
-async function signerOf({ key, by }: DecideOptions, approvers: Approvers): Promise<Signer> {
+async function signerOf(
+  { key, by }: DecideOptions,
+  approvers: Approvers,
+): Promise<{ readonly by: string; readonly privateKey?: string }> {
   if (key !== undefined) {
     const privateKey = await readSecret(key, "the private key");
     return { by: by ?? nameOf((await readPrivateKey(privateKey)).publicKey, approvers), privateKey };
   }
   if (by !== undefined) return { by };
-  throw new CommandFailure("nobody is named", EXIT.usage, "Give --key with your private key, or your name with --by.");
+  throw usage("nobody is named", "Give --key with your private key, or your name with --by.");
 }
 
 function requireHash(decision: DecideCommand, { yes, evidenceHash, request }: DecideOptions): void {
   const given = { approve: evidenceHash, waive: request, deny: evidenceHash ?? request }[decision];
   if (yes !== true || given !== undefined) return;
-  const option = { approve: "--evidence-hash", waive: "--request", deny: "--evidence-hash or --request" }[decision];
-  const what = { approve: "the evidence", waive: "the request", deny: "the evidence, or the request for a waiver," }[
-    decision
-  ];
-  const hint = `Read ${what} first, and give its hash, as \`phasegate show\` prints it.`;
-  throw new CommandFailure(`--yes needs ${option}`, EXIT.usage, hint);
+  const { hashOption, toRead } = COMMANDS[decision];
+  throw usage(`--yes needs ${hashOption}`, `Read ${toRead} first, and give its hash, as \`phasegate show\` prints it.`);
 }
 
-/** Checks that a person can be asked. It is the last check: a wrong session is reported with or without a terminal. */
+/** It is the last check: a wrong session is reported with or without a terminal. */
 function requirePerson({ yes }: DecideOptions, { what }: Asked, terminal: Terminal): void {
   if (yes === true || isInteractive(terminal)) return;
   const hint = `Run it at a terminal, or give --yes and ${SEEN[what]}.`;
-  throw new CommandFailure("no confirmation is possible: this is not a terminal", EXIT.usage, hint);
+  throw usage("no confirmation is possible: this is not a terminal", hint);
 }
 
 function nameOf(publicKey: string, approvers: Approvers): string {
   const name = Object.keys(approvers).find((candidate) => keysOf(approvers, candidate).includes(publicKey));
   if (name !== undefined) return name;
   const hint = `Give --approver NAME=${publicKey}, or --approvers FILE, with the same value as the server.`;
-  throw new CommandFailure("this key is not one of the approvers' keys", EXIT.usage, hint);
+  throw usage("this key is not one of the approvers' keys", hint);
 }
 
-/** Checks the hash. The message does not contain the right one: a person who gave another has not seen the evidence. */
+/** The message does not contain the right hash: a person who gave another one has not seen the evidence. */
 function requireSeen(asked: Asked, { evidenceHash, request, yes }: DecideOptions): void {
   const isRequest = asked.what === "waiver";
   const [given, other] = isRequest ? [request, evidenceHash] : [evidenceHash, request];
@@ -203,7 +217,7 @@ async function noteFor(
   if (decision !== "deny" || options.note !== undefined) return options.note;
   const note = options.yes === true ? "" : await ask(terminal, "What is to be done instead? ");
   if (note !== "") return note;
-  throw new CommandFailure("a denial needs a note", EXIT.usage, "Say with --note what to do instead.");
+  throw usage("a denial needs a note", "Say with --note what to do instead.");
 }
 
 const KEYGEN_HELP = `
@@ -222,28 +236,20 @@ export const keygenCommand = command({
   help: KEYGEN_HELP,
   async run({ out }, terminal) {
     const { publicKey, privateKey } = await createApproverKeys();
-    await makeFolder(dirname(out));
+    await mkdir(dirname(out), { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+      const hint = "Name a file in a folder that you may write to.";
+      throw new CommandFailure(`the folder ${dirname(out)} can't be created`, EXIT.environment, hint, { cause });
+    });
     await writeToFile([privateKey], out);
     print(terminal, publicKey);
     return EXIT.ok;
   },
 });
 
-/** Creates a folder that only its owner can read. An existing one keeps its mode. */
-async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
-    const hint = "Name a file in a folder that you may write to.";
-    throw new CommandFailure(`the folder ${folder} can't be created`, EXIT.environment, hint, { cause });
-  });
-}
-
-/** The commands: `deny` answers a request of either kind. */
-type DecideCommand = "approve" | "waive" | "deny";
-
-/** What is to be seen before a decision, by the option that gives its hash. */
+/** The option that gives the hash of what a person must have seen. */
 const SEEN = { phase: "--evidence-hash", step: "--evidence-hash", waiver: "--request" } as const;
 
-/** Returns what a session asks that the command can answer. Throws if it waits on nothing of the kind. */
+/** Throws if the session waits on nothing that the command can answer. */
 async function askedFor(opened: OpenedSession, sessionId: string, command: DecideCommand): Promise<Asked> {
   const wanted = command === "waive" ? "waiver" : "approval";
   if (opened.kind === "recorded") throw notWaiting(sessionId, wanted, "a recorded session, which has no gates");
@@ -264,10 +270,6 @@ async function askedFor(opened: OpenedSession, sessionId: string, command: Decid
 function enginesOf(opened: OpenedSession): InspectorSources {
   if (opened.kind === "phased") return { engine: opened.engine };
   return opened.kind === "routed" ? { routed: opened.engine } : {};
-}
-
-function askedLines({ what, question }: Asked, stream: Writable, full: boolean): readonly string[] {
-  return what === "waiver" ? waiverLines(question, stream) : requestLines(question, stream, full);
 }
 
 /** Passes a decision to the engine, and returns the outcome as lines. */
@@ -338,7 +340,7 @@ export function unrecorded(
   return [];
 }
 
-/** Returns a request as lines; those of an agent or an author begin with a bar. */
+/** Lines that an agent or an author has written begin with a bar. */
 function requestLines(request: ApprovalRequest | RoutedQuestion, stream: Writable, full: boolean): string[] {
   const { phase, attempt, verification, evidence, evidenceHash, prompt } = request;
   const at: Field = "step" in request ? ["step", printable(request.step)] : ["phase", String(phase)];
@@ -364,7 +366,6 @@ function requestLines(request: ApprovalRequest | RoutedQuestion, stream: Writabl
   ];
 }
 
-/** Returns the head of a question: what it is about, who may answer, and the hash that an answer names. */
 function questionHead(question: Asked["question"], at: Field, hash: Field, stream: Writable): string[] {
   const { sessionId, workflowType, revision, askedAt, approvers } = question;
   const fields: Field[] = [

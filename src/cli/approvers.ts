@@ -1,9 +1,8 @@
 /**
  * `phasegate approvers`: invites people to register a passkey, lists the approvers, and takes them out. And the approvers'
- * file, with the invitations beside it (`FILE.invitations`): a writer holds a claim on the approvers' file, so that two
- * processes never write at once. A file is on the disk before the next one is written. shared-file.ts reads and writes files.
+ * file, with the invitations beside it (`FILE.invitations`). One claim, on the approvers' file, is for both: two processes never
+ * write at once. A file is on the disk before the next one is written.
  */
-
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError } from "commander";
@@ -25,11 +24,11 @@ import {
 import { keyIdOf } from "../approval/keys.js";
 import { requirePasskey } from "../approval/passkey.js";
 import { isPhasegateError } from "../errors.js";
-import { age, argument, command, group, parsed, preset, required, text } from "./command.js";
+import { accepting, age, argument, command, group, parsed, preset, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { approversOption, jsonOption } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
-import { counted, print, printable, printJson, type Terminal, timeText } from "./terminal.js";
+import { counted, print, printable, printJson, timeText } from "./terminal.js";
 
 const NAME_MAX = 200;
 const DAYS_MAX = 30;
@@ -52,6 +51,11 @@ key gets another one. Browsers offer passkeys at HTTPS addresses and at http://l
 const REMOVE_HELP = `
 Takes out all keys and open invitations of the name, or with --key one key. Sessions that were approved with a key need it
 until they are completed: without it, a server shows them as they were before that approval.`;
+
+const approverName = accepting(
+  (value) => value.trim() !== "" && value.length <= NAME_MAX,
+  `It must be a name of 1 to ${NAME_MAX} characters.`,
+);
 
 const inviteCommand = command({
   name: "invite",
@@ -77,8 +81,21 @@ const listCommand = command({
   summary: "list the approvers, their keys and open invitations",
   description: "Lists the approvers, their keys and the open invitations.",
   options: { approvers: required(approversOption()), json: jsonOption() },
-  run({ approvers, json }, terminal) {
-    list(new ApproversFile(approvers), json === true, terminal);
+  run({ approvers: file, json }, terminal) {
+    const { approvers, invitations } = new ApproversFile(file).list();
+    const people = Object.keys(approvers).map((name) => ({ name, keys: keysOf(approvers, name).map(described) }));
+    const open = invitations.map(({ name, expiresAt }) => ({ name, expiresAt }));
+    if (json) {
+      printJson(terminal, { approvers: people, invitations: open });
+      return EXIT.ok;
+    }
+    for (const { name, keys } of people) {
+      for (const { kind, id, rpId } of keys) {
+        print(terminal, `${printable(name)}  ${kind}  ${id}${rpId === undefined ? "" : `  for ${printable(rpId)}`}`);
+      }
+    }
+    for (const { name, expiresAt } of open) print(terminal, `${printable(name)}  invited until ${timeText(expiresAt)}`);
+    if (people.length + open.length === 0) print(terminal, "No approvers, and no open invitations.");
     return EXIT.ok;
   },
 });
@@ -115,28 +132,9 @@ export const approversCommand = group(
   [inviteCommand, listCommand, removeCommand],
 );
 
-function list(file: ApproversFile, asJson: boolean, terminal: Terminal): void {
-  const { approvers, invitations } = file.list();
-  const people = Object.keys(approvers).map((name) => ({ name, keys: keysOf(approvers, name).map(described) }));
-  const open = invitations.map(({ name, expiresAt }) => ({ name, expiresAt }));
-  if (asJson) return printJson(terminal, { approvers: people, invitations: open });
-  for (const { name, keys } of people) {
-    for (const { kind, id, rpId } of keys) {
-      print(terminal, `${printable(name)}  ${kind}  ${id}${rpId === undefined ? "" : `  for ${printable(rpId)}`}`);
-    }
-  }
-  for (const { name, expiresAt } of open) print(terminal, `${printable(name)}  invited until ${timeText(expiresAt)}`);
-  if (people.length + open.length === 0) print(terminal, "No approvers, and no open invitations.");
-}
-
 function described(key: ApproverKey): { readonly kind: string; readonly id: string; readonly rpId?: string } {
   const id = keyIdOf(key);
   return typeof key === "string" ? { kind: "ed25519", id } : { kind: "passkey", id, rpId: key.rpId };
-}
-
-function approverName(value: string): string {
-  if (value.trim() !== "" && value.length <= NAME_MAX) return value;
-  throw new InvalidArgumentError(`It must be a name of 1 to ${NAME_MAX} characters.`);
 }
 
 function lifetime(value: string): number {
@@ -145,7 +143,7 @@ function lifetime(value: string): number {
   throw new InvalidArgumentError(`It must be more than 0, and at most ${DAYS_MAX}d.`);
 }
 
-/** Returns the address of a page without the slash at its end. Browsers offer passkeys at no others. */
+/** Returns the address without the slash at its end. Browsers offer passkeys at no other addresses. */
 function pageUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isLocal = url?.protocol === "http:" && /(?:^|\.)localhost$/.test(url.hostname);
@@ -172,18 +170,16 @@ interface Contents {
 export class ApproversFile implements Invitations {
   /** The path of the approvers' file, with links followed: a link stays a link. */
   readonly file: string;
+  /** Returns the approvers: the same object until the file changes. One that can't be read any more is reported once. */
+  readonly current: (report: (error: unknown) => void) => Approvers;
+  readonly #invitationsFile: string;
   readonly #now: () => number;
-  readonly #current: (report: (error: unknown) => void) => Approvers;
 
   constructor(file: string, now: () => number = Date.now) {
     this.file = followed(file, WHAT);
+    this.#invitationsFile = `${this.file}.invitations`;
     this.#now = now;
-    this.#current = lastReadable(this.file, WHAT, (text) => parseApprovers(this.file, text));
-  }
-
-  /** The approvers in the file: the same object until it changes. One that can't be read any more is reported once. */
-  current(report: (error: unknown) => void): Approvers {
-    return this.#current(report);
+    this.current = lastReadable(this.file, WHAT, (text) => parseApprovers(this.file, text));
   }
 
   list(): { readonly approvers: Approvers; readonly invitations: readonly Invitation[] } {
@@ -196,7 +192,7 @@ export class ApproversFile implements Invitations {
     return stateOf(secret, invitations, checkApprovers(approvers), this.#now());
   }
 
-  /** Creates an invitation that counts for so many milliseconds, and the approvers' file if there is none. */
+  /** Creates an invitation that counts for so many milliseconds, and the approvers' file if it is missing. */
   invite(name: string, lifetime: number): Promise<{ readonly secret: string; readonly expiresAt: string }> {
     const expiresAt = new Date(this.#now() + lifetime).toISOString();
     const secret = randomBytes(32).toString("base64url");
@@ -256,16 +252,12 @@ export class ApproversFile implements Invitations {
     );
   }
 
-  get #invitationsFile(): string {
-    return `${this.file}.invitations`;
-  }
-
   #writeInvitations(invitations: readonly Invitation[]): void {
     const file = this.#invitationsFile;
     writeFile(file, `${JSON.stringify(invitations, undefined, 2)}\n`, readText(file, WHAT, ""), 0o600);
   }
 
-  /** Writes the approvers, changing only one name in the text. */
+  /** Changes only one name in the text. */
   #writeApprovers(text: string, approvers: Approvers, name: string, edit: Edit): void {
     const changed = edit(text, name, Object.hasOwn(approvers, name) ? approvers[name] : undefined);
     // A name that is there twice would be changed in one place, and read from the other.

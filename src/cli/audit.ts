@@ -7,7 +7,7 @@ import type { ApprovedPass } from "../phased/approval/ledger.js";
 import type { Findings } from "../read/model.js";
 import type { RoutedPass } from "../routed/types.js";
 import { command, required, text } from "./command.js";
-import { CommandFailure, EXIT } from "./exit-codes.js";
+import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import { openSession } from "./opened.js";
 import { jsonOption, readJsonFile, sessionArgument, stateOption } from "./options.js";
 import { counted, printable, printJson, printLines, styled, type Terminal, timeText } from "./terminal.js";
@@ -46,7 +46,14 @@ export const auditCommand = command({
     if (options.json) printJson(terminal, { sessionId, ...report });
     else printLines(terminal, auditLines(report, isChecked, terminal));
     if (!report.intact) return EXIT.problems;
-    if (options.writeReceipt !== undefined) await writeReceipt(options.writeReceipt, { sessionId, ...report.receipt });
+    const { writeReceipt: file } = options;
+    if (file !== undefined) {
+      await writeFile(file, `${JSON.stringify({ sessionId, ...report.receipt })}\n`).catch((cause: unknown) => {
+        throw new CommandFailure(`the receipt can't be written: ${file}`, EXIT.environment, "Check the path.", {
+          cause,
+        });
+      });
+    }
     return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
   },
 });
@@ -89,11 +96,5 @@ async function readReceipt(file: string, sessionId: string) {
   const parsed = receiptSchema.safeParse(await readJsonFile(file, "the receipt")).data;
   if (parsed !== undefined && (parsed.sessionId ?? sessionId) === sessionId) return parsed;
   const message = parsed === undefined ? `${file} is not a receipt` : `${file} is the receipt of another session`;
-  throw new CommandFailure(message, EXIT.usage, "Use a file that `phasegate audit --write-receipt` has written.");
-}
-
-async function writeReceipt(file: string, receipt: object): Promise<void> {
-  await writeFile(file, `${JSON.stringify(receipt)}\n`).catch((cause: unknown) => {
-    throw new CommandFailure(`the receipt can't be written: ${file}`, EXIT.environment, "Check the path.", { cause });
-  });
+  throw usage(message, "Use a file that `phasegate audit --write-receipt` has written.");
 }

@@ -76,7 +76,7 @@ export const restoreCommand = command({
   },
 });
 
-/** Opens the folder of a backup. A folder with other files is not changed. */
+/** A folder with other files is not changed. */
 async function openBackup(to: string, state: string): Promise<StorageAdapter> {
   const folder = resolve(to);
   const hint = "Name a new folder, or the folder of an earlier backup.";
@@ -89,7 +89,7 @@ async function openBackup(to: string, state: string): Promise<StorageAdapter> {
   return openState(to, { create: true });
 }
 
-/** Reads a session's log from its first commit to its last one. Returns what is wrong with it, if anything is. */
+/** Returns what is wrong with a session's log; undefined if it is whole. */
 async function readBack(storage: StorageAdapter, id: string, hashKey: Uint8Array | undefined) {
   let commits = 0;
   try {

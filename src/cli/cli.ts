@@ -24,7 +24,7 @@
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
 import type { CreateCommand } from "./command.js";
-import { CommandFailure, EXIT, exitCodeOf, packageVersion, type SetExitCode } from "./exit-codes.js";
+import { CommandFailure, EXIT, exitCodeOf, hintOf, messageOf, packageVersion, type SetExitCode } from "./exit-codes.js";
 import { splitVariables, useOwnProject } from "./options.js";
 import { printable, styled, type Terminal, withoutPasswords } from "./terminal.js";
 
@@ -122,7 +122,7 @@ async function loadCommands([name = ""]: readonly string[]): Promise<CreateComma
   return Promise.all((asked === undefined ? Object.values(COMMANDS) : [asked]).map((load) => load()));
 }
 
-/** Creates the program. Its commands throw a `CommanderError` where commander would end the process. */
+/** The commands throw a `CommanderError` where commander would end the process. */
 function createProgram(commands: readonly CreateCommand[], terminal: Terminal, setExitCode: SetExitCode): Command {
   const program = new Command("phasegate")
     .description("Phase-gated workflows for AI agents: work done in order, and proved at every gate.")
@@ -158,15 +158,14 @@ function wantsStack(args: readonly string[]): boolean {
   return level === "debug" || level === "trace";
 }
 
-interface PrintedDetails {
-  readonly stack: boolean;
-  readonly url?: boolean;
-}
-
-export function printError({ stderr }: Terminal, error: unknown, { stack, url = stack }: PrintedDetails): void {
-  const message = error instanceof Error ? error.message : String(error);
-  stderr.write(`${styled(stderr, "red", "phasegate: error:")} ${shown(message)}\n`);
-  const hint = hintOf(error);
+export function printError(
+  { stderr }: Terminal,
+  error: unknown,
+  { stack, url = stack }: { readonly stack: boolean; readonly url?: boolean },
+): void {
+  stderr.write(`${styled(stderr, "red", "phasegate: error:")} ${shown(messageOf(error))}\n`);
+  const isKnown = error instanceof CommandFailure || isPhasegateError(error);
+  const hint = isKnown ? hintOf(error) : "Run it again with --log-level debug to see where the error occurred.";
   if (hint !== undefined) stderr.write(`${styled(stderr, "cyan", "  hint:")} ${shown(hint)}\n`);
   const address = url ? urlOf(error) : undefined;
   if (address !== undefined) stderr.write(`${styled(stderr, "cyan", "  docs:")} ${address}\n`);
@@ -185,10 +184,4 @@ function urlOf(error: unknown): string | undefined {
 /** Removes passwords: a driver's message may quote the address that it was given. */
 function shown(text: string, options?: { readonly lines: boolean }): string {
   return printable(withoutPasswords(text), options);
-}
-
-function hintOf(error: unknown): string | undefined {
-  if (error instanceof CommandFailure) return error.hint;
-  if (isPhasegateError(error)) return error.remedy;
-  return "Run it again with --log-level debug to see where the error occurred.";
 }

@@ -19,7 +19,6 @@ export type Values<O> = Defined<{ -readonly [K in keyof O]: O[K] extends Given<i
 /** What an option makes of a text; `before` is what it has made of the ones before. */
 type Parse<T> = (value: string, before?: T) => T;
 
-/** An option without a value. */
 export function flag(flags: string, description: string): Given<true | undefined> {
   return new Option(flags, description);
 }
@@ -29,17 +28,14 @@ export function negated(flags: string, description: string): Given<boolean> {
   return new Option(flags, description);
 }
 
-/** An option with a value of any type. */
 export function parsed<T>(flags: string, description: string, parse: Parse<T>): Given<T | undefined> {
   return new Option(flags, description).argParser<T | undefined>(parse);
 }
 
-/** An option with a text. */
 export function text(flags: string, description: string): Given<string | undefined> {
   return parsed(flags, description, notEmpty);
 }
 
-/** An option with one of some words. */
 export function choice<const C extends string>(
   flags: string,
   description: string,
@@ -48,7 +44,23 @@ export function choice<const C extends string>(
   return new Option(flags, description).choices(choices);
 }
 
-/** The same with several of the words; its flags end with dots. */
+/** An option that counts as the first of its words if it is not given. */
+export function presetChoice<const C extends string>(
+  flags: string,
+  description: string,
+  words: readonly [C, ...C[]],
+): Given<C> {
+  return preset(choice<C>(flags, description, words), words[0]);
+}
+
+/** An option with one of some words, which may be repeated. */
+export function repeatedChoice<const C extends string>(flags: string, description: string, words: readonly C[]) {
+  return parsed<readonly C[]>(flags, `${description} (${words.join(", ")}); may be repeated`, (value, before = []) => {
+    return [...before, ...knownWords([value], words)];
+  });
+}
+
+/** The flags end with dots. */
 export function choices<const C extends string>(
   flags: string,
   description: string,
@@ -135,7 +147,6 @@ export function command<O extends Options, const A extends Arguments = []>({
   };
 }
 
-/** Defines a command that only has subcommands. */
 export function group(
   about: { readonly name: string; readonly summary: string; readonly description: string; readonly help?: string },
   subcommands: readonly CreateCommand[],
@@ -155,13 +166,12 @@ export function isLogLevel(level: string): level is LogLevel {
   return LOG_LEVELS.some((one) => one === level);
 }
 
-/** What is logged on stderr. At `debug`, errors are printed with their stacks. */
+/** At `debug`, errors are printed with their stacks. */
 export function logLevelOption(): Given<LogLevel> {
   const option = choice("--log-level <level>", "lowest level of what is logged on stderr", LOG_LEVELS);
   return preset(option.env("PHASEGATE_LOG_LEVEL"), "info");
 }
 
-/** Returns a parser for a whole number of at least `least`. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (value: string) => number {
   return (value) => {
     const number = Number(value);
@@ -172,13 +182,30 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (val
   };
 }
 
-/** Returns a text that is not blank: an empty path would mean the current folder, a blank name nobody. */
-export function notEmpty(value: string): string {
-  if (value.trim() !== "") return value;
-  throw new InvalidArgumentError("It must not be empty.");
+/** Returns a parser for texts of one form; `expected` is the error for any other text. */
+export function accepting(isRight: (value: string) => boolean, expected: string): (value: string) => string {
+  return (value) => {
+    if (isRight(value)) return value;
+    throw new InvalidArgumentError(expected);
+  };
 }
 
-/** Collects the values of an option that may be repeated. */
+/** An empty path would mean the current folder, a blank name nobody. */
+export const notEmpty = accepting((value) => value.trim() !== "", "It must not be empty.");
+
+/** Reads a list of names, joined by ','. */
+export function nameList(value: string): string[] {
+  return value.split(",").map((name) => name.trim());
+}
+
+/** Throws if a text is not among the words. */
+export function knownWords<C extends string>(given: readonly string[], words: readonly C[]): C[] {
+  const unknown = given.filter((one) => !words.some((word) => word === one));
+  if (unknown.length > 0)
+    throw new InvalidArgumentError(`Unknown: ${unknown.join(", ")}. There are ${words.join(", ")}.`);
+  return given.flatMap((one) => words.find((word) => word === one) ?? []);
+}
+
 export function repeated(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, notEmpty(value)];
 }

@@ -9,10 +9,7 @@ const LINE_MAX = 400;
 
 const SHOWN_MAX = 100;
 
-export type SourceLines = readonly string[];
-
-/** Splits a text into lines for {@link diagnosticLines}. */
-export function sourceLines(text: string): SourceLines {
+export function sourceLines(text: string): readonly string[] {
   return text.split(/\r?\n/);
 }
 
@@ -34,11 +31,10 @@ export function shownDiagnostics(diagnostics: readonly Diagnostic[]): {
   return { shown: diagnostics.filter((one) => kept.has(one)), more };
 }
 
-/** Returns a diagnostic as lines: its position and message, the code around it, and the hint. */
 export function diagnosticLines(
   diagnostic: Diagnostic,
   place: string,
-  source: SourceLines | undefined,
+  source: readonly string[] | undefined,
   stream: Writable,
 ): string[] {
   const { severity, message, hint, line, column } = diagnostic;
@@ -54,7 +50,7 @@ export function diagnosticLines(
 }
 
 /** Returns two lines before the position and two after it: the library would process every line that it is given. */
-export function codeFrame(lines: SourceLines, line: number, column: number | undefined): string[] {
+export function codeFrame(lines: readonly string[], line: number, column: number | undefined): string[] {
   const first = Math.max(0, line - 3);
   const shown = lines.slice(first, line + 2).map((text) => printable(text, { lines: true }));
   if (line > lines.length || shown.some(({ length }) => length > LINE_MAX)) return [];

@@ -4,7 +4,6 @@ import { relative } from "node:path";
 import process from "node:process";
 import { keysOf } from "../approval/approvers.js";
 import { loadWebAuthn } from "../approval/passkey.js";
-import { isPhasegateError } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
@@ -14,7 +13,7 @@ import { openProject, readRecord } from "../setup/project.js";
 import { RECORD_PATH, RECORD_REMEDY } from "../setup/record.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
-import { CommandFailure, EXIT } from "./exit-codes.js";
+import { CommandFailure, EXIT, hintOf, messageOf } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
 import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
@@ -38,23 +37,21 @@ const ok = (check: Check, message: string): Finding => finding(check, "ok", mess
 const warning = (check: Check, message: string, fix: string): Finding => finding(check, "warning", message, fix);
 const problem = (check: Check, message: string, fix: string): Finding => finding(check, "problem", message, fix);
 
-/** Returns a finding. Its texts may quote a configuration, in which passwords are. */
+/** The texts may quote a configuration, in which passwords are. */
 function finding(check: Check, status: Finding["status"], message: string, fix?: string): Finding {
   return { check, status, message: withoutPasswords(message), fix: fix && withoutPasswords(fix) };
 }
 
-/** Returns a path as a command has it that is run in the current folder. */
+/** Returns a path for a command that is run in the current folder. */
 function fromHere(path: string): string {
   return relative(process.cwd(), path) || ".";
 }
 
 function failed(check: Check, what: string, error: unknown): Finding {
-  const said = error instanceof Error ? error.message : String(error);
-  const hint = error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
-  return problem(check, `${what}${said}`, hint ?? "Correct that, and run it again.");
+  return problem(check, `${what}${messageOf(error)}`, hintOf(error) ?? "Correct that, and run it again.");
 }
 
-/** Checks Node's version. An older one than the package needs has been refused before anything was loaded. */
+/** An older version than the package needs has been refused before anything was loaded. */
 export function checkNode(): Finding {
   return ok("node", `Node ${process.versions.node}`);
 }
@@ -74,7 +71,7 @@ export async function checkRecord(project: string): Promise<Finding[]> {
   return reason === undefined ? [] : [problem("setup", `${RECORD_PATH} can't be used: ${reason}`, RECORD_REMEDY)];
 }
 
-/** Checks the clients' configurations: with a timeout, each server is started and asked for its tools. */
+/** With a timeout, each server is started and asked for its tools. */
 export async function checkClients(found: FoundClients, timeoutMs: number | undefined): Promise<Finding[]> {
   const findings = found.broken.map(({ place, reason }) =>
     problem("clients", `${place} can't be read: ${reason}`, "Correct the file, or let its client write it again."),
@@ -96,11 +93,8 @@ async function checkServer({ place, start }: ConfiguredServer, timeoutMs: number
   if (!probe.ok) return problem("clients", `${place}: ${probe.reason}`, `Run it by hand: ${command}`);
   const { ok: _, ...server } = probe;
   if (server.name !== SERVER_NAME) {
-    return problem(
-      "clients",
-      `${place}: starts ${server.name}, which is not phasegate`,
-      `Look at its command: ${command}`,
-    );
+    const message = `${place}: starts ${server.name}, which is not phasegate`;
+    return problem("clients", message, `Look at its command: ${command}`);
   }
   const started = `${place}: starts ${server.name} ${server.version} in ${server.seconds.toFixed(1)} s`;
   if (server.tools.length === 0) return problem("clients", `${started}, but it has no tools`, "Give --workflows.");
@@ -113,7 +107,6 @@ const SERVER_NAME = "phasegate";
 
 const FREE_MIN = 200 * 1000 * 1000;
 
-/** Checks a state: that it opens, that it can be written, and what it survives. */
 export async function checkState(state: string, project: string): Promise<Finding[]> {
   const { kind, path } = parseState(state);
   const from = (folder: string) => {
@@ -188,14 +181,12 @@ async function requireWritable(state: string): Promise<void> {
 /** How long another program may hold the lock of a database, in milliseconds. */
 const LOCK_MS = 1000;
 
-/** Checks what is around a state on this machine: who can read it, the space that is left, and that git ignores it. */
 async function folderFindings(shown: string, path: string, project: string): Promise<Finding[]> {
   const findings: Finding[] = [];
   const [{ mode }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
   if (process.platform !== "win32" && (mode & 0o077) !== 0) {
-    findings.push(
-      warning("state", `${shown}: other users can read it`, `Run chmod -R go-rwx ${inShell(fromHere(path))}`),
-    );
+    const fix = `Run chmod -R go-rwx ${inShell(fromHere(path))}`;
+    findings.push(warning("state", `${shown}: other users can read it`, fix));
   }
   const free = bavail * bsize;
   if (free < FREE_MIN) {
@@ -237,44 +228,34 @@ async function checkFolder(folder: string, project: string, find: Find, options:
   }
   try {
     const found = await find(await requireFolder(folder, "the folder of workflows"));
-    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, { folder, shown }, options));
+    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, folder, shown, options));
     return [warning("workflows", `${shown}: there is no workflow in it`, fix)];
   } catch (error) {
     return [failed("workflows", `${shown}: `, error)];
   }
 }
 
-interface ShownFolder {
-  readonly folder: string;
-  readonly shown: string;
-}
-
 function checkWorkflow(
   { type, read, gates = [] }: FoundFiles,
-  { folder, shown }: ShownFolder,
+  folder: string,
+  shown: string,
   options: ServedOptions,
 ): Finding {
   const errors = read.diagnostics.filter(({ severity }) => severity === "error");
   const warnings = read.diagnostics.length - errors.length;
   const [first] = [...errors, ...read.diagnostics];
   const place = `${shown}/${type}`;
-  if (errors.length === 0 && allowsNoCommand(options) && gates.some(({ gate }) => runsCommand(gate))) {
+  const allowsNoCommand = options.project !== undefined && Object.keys(options.allowCommand ?? {}).length === 0;
+  if (errors.length === 0 && allowsNoCommand && gates.some(({ gate }) => runsCommand(gate))) {
     const message = `${place}: can't be completed: its gates run a command of your choice, and the server allows none`;
-    return problem(
-      "workflows",
-      message,
-      "Run phasegate init --update --test-command COMMAND, or give the server --allow-command COMMAND.",
-    );
+    const fix = "Run phasegate init --update --test-command COMMAND, or give the server --allow-command COMMAND.";
+    return problem("workflows", message, fix);
   }
   if (first === undefined) return ok("workflows", `${place}: can be started`);
   const fix = `Run phasegate validate ${inShell(fromHere(folder))}: ${first.message}`;
   if (errors.length === 0)
     return warning("workflows", `${place}: can be started, with ${counted(warnings, "warning")}`, fix);
   return problem("workflows", `${place}: can't be started: ${counted(errors.length, "error")}`, fix);
-}
-
-function allowsNoCommand({ project, allowCommand = {} }: ServedOptions): boolean {
-  return project !== undefined && Object.keys(allowCommand).length === 0;
 }
 
 /** Returns true if a gate runs a command that is an option of the session: only what the server allows can be chosen. */
@@ -284,7 +265,6 @@ function runsCommand(gate: GateDefinition): boolean {
   });
 }
 
-/** Checks the approvers: their file, their keys, and that somebody can approve what the gates ask for. */
 export async function checkApprovers(options: ServedOptions, project: string): Promise<Finding[]> {
   const { workflows = [], allowUnsignedApprovals } = options;
   try {
@@ -309,7 +289,7 @@ export async function checkApprovers(options: ServedOptions, project: string): P
   }
 }
 
-/** Returns the gates that ask for an approval. Workflows that can't be read are reported by their own check. */
+/** Workflows that can't be read are reported by their own check. */
 async function approvalsIn(
   folder: string,
 ): Promise<{ readonly place: string; readonly who: readonly string[] | undefined }[]> {
@@ -324,7 +304,7 @@ async function approvalsIn(
 
 const BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome.exe", "msedge.exe"];
 
-/** Looks for Chromium. It is only information: nothing that is served needs it. */
+/** This is only information: nothing that is served needs Chromium. */
 export async function checkChromium(project: string): Promise<Finding> {
   for (const name of BROWSERS) {
     const file = await findProgram(name, project);

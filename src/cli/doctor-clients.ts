@@ -11,6 +11,7 @@ import type { Roots } from "../setup/places.js";
 import { readFiles } from "../setup/project.js";
 import type { SetupRecord } from "../setup/record.js";
 import { defined, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { messageOf } from "./exit-codes.js";
 import type { ServerCommand } from "./mcp-probe.js";
 import { type GivenOptions, serveOptions } from "./serve-options.js";
 import { parseState } from "./state.js";
@@ -89,7 +90,7 @@ export async function readClients(roots: Roots, confirming: Confirming): Promise
         servers.push(isConfirmed(client, name, text, confirming) ? server : unconfirmed(server, entry));
       }
     } catch (error) {
-      broken.push({ place, reason: error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error) });
+      broken.push({ place, reason: messageOf(error).split("\n")[0] ?? "" });
     }
   }
   return { servers, broken };
@@ -103,13 +104,12 @@ function isConfirmed({ path, placeIn }: ClientFile, name: string, text: string, 
   return written !== undefined && name === place.keys.at(-1) && digestAt(text, place) === written.digest;
 }
 
-/** Returns a server that is not started, and whose options don't count. */
 function unconfirmed({ place, start }: ConfiguredServer, entry: JsonObject): ConfiguredServer {
   if ("reason" in start) return { place, start };
   return { place, start: { unconfirmed: wordsOf(entry).join(" ") } };
 }
 
-/** Returns the servers by name. Throws if the text can't be read. */
+/** Throws if the text can't be read. */
 function entriesIn(text: string, { path, placeIn }: ClientFile): (readonly [string, JsonObject])[] {
   const keys = placeIn(text).keys.slice(0, -1);
   const found = path.endsWith(".toml")
@@ -119,14 +119,13 @@ function entriesIn(text: string, { path, placeIn }: ClientFile): (readonly [stri
   return Object.entries(found).flatMap(([name, entry]) => (isJsonObject(entry) ? [[name, entry] as const] : []));
 }
 
-/** Returns the value at a place in JSON with comments. */
 function jsonAt(text: string, keys: readonly string[]): JsonValue | undefined {
   const problem = jsonProblem(text, { keys });
   if (problem !== undefined) throw new Error(problem);
   return text.trim() === "" ? undefined : findJson(text, { keys });
 }
 
-/** Returns true for a server of this name, and for one that runs `phasegate serve`: a folder may be called so, too. */
+/** By the name, or since it runs `phasegate serve`: a folder may be called phasegate, too. */
 function isPhasegate(name: string, entry: JsonObject): boolean {
   const words = wordsOf(entry);
   const runs = words.some((word) => /(?:^|[\\/])phasegate(?:@[^\\/]*)?$|node_modules[\\/]phasegate[\\/]/i.test(word));
@@ -186,30 +185,44 @@ function servedOptions({ args, env, cwd }: ServerCommand): ServedOptions | undef
     return undefined;
   }
   const given: ServedOptions = command.opts();
-  const variable = (name: string) => env[`PHASEGATE_${name}`] ?? process.env[`PHASEGATE_${name}`];
-  const isGiven = (option: keyof ServedOptions) => command.getOptionValueSource(option) === "cli";
-  const workflows = isGiven("workflows") ? given.workflows : variable("WORKFLOWS")?.split(delimiter);
-  const routed = isGiven("routed") ? given.routed : (env.WORKFLOW_DEFINITIONS_DIR ?? given.routed);
-  const state = isGiven("state") ? given.state : variable("STATE");
-  const project = isGiven("project") ? given.project : variable("PROJECT");
-  const approvers = isGiven("approvers") ? given.approvers : variable("APPROVERS");
-  const hashKeyFile = isGiven("hashKeyFile") ? given.hashKeyFile : variable("HASH_KEY_FILE");
-  const there = (path: string) => resolve(cwd, path);
+  // The variables of this process are in what is given.
+  const optionOf = (option: "routed" | "state" | "project" | "approvers" | "hashKeyFile", variable: string) =>
+    command.getOptionValueSource(option) === "cli" ? given[option] : (env[variable] ?? given[option]);
+  const isNamed = command.getOptionValueSource("workflows") === "cli";
+  const listed = env.PHASEGATE_WORKFLOWS ?? process.env.PHASEGATE_WORKFLOWS;
   return {
     ...given,
-    ...defined({
-      workflows: workflows?.filter((path) => path !== "").map(there),
-      routed: routed && there(routed),
-      state: state && stateIn(cwd, state),
-      project: project && there(project),
-      approvers: approvers && there(approvers),
-      hashKeyFile: hashKeyFile && there(hashKeyFile),
-    }),
+    ...absolute(
+      {
+        workflows: isNamed ? given.workflows : listed?.split(delimiter).filter((path) => path !== ""),
+        routed: optionOf("routed", "WORKFLOW_DEFINITIONS_DIR"),
+        state: optionOf("state", "PHASEGATE_STATE"),
+        project: optionOf("project", "PHASEGATE_PROJECT"),
+        approvers: optionOf("approvers", "PHASEGATE_APPROVERS"),
+        hashKeyFile: optionOf("hashKeyFile", "PHASEGATE_HASH_KEY_FILE"),
+      },
+      cwd,
+    ),
   };
 }
 
-/** Returns `--state` with an absolute path, as a server sees it that is started in a folder. */
-export function stateIn(cwd: string, state: string): string {
+/** Returns those of the paths that are given, as a server sees them that is started in a folder. */
+export function absolute(
+  { workflows, routed, state, project, approvers, hashKeyFile }: ServedOptions,
+  cwd: string,
+): ServedOptions {
+  const there = (path: string) => resolve(cwd, path);
+  return defined({
+    workflows: workflows?.map(there),
+    routed: routed && there(routed),
+    state: state && stateIn(cwd, state),
+    project: project && there(project),
+    approvers: approvers && there(approvers),
+    hashKeyFile: hashKeyFile && there(hashKeyFile),
+  });
+}
+
+function stateIn(cwd: string, state: string): string {
   const { kind, path } = parseState(state);
   if (path === undefined) return state;
   return kind === undefined ? resolve(cwd, path) : `${kind}:${resolve(cwd, path)}`;

@@ -3,12 +3,11 @@
  * doctor-clients.ts reads the configurations of clients, doctor-checks.ts has the checks.
  */
 import { stat } from "node:fs/promises";
-import { dirname, join, parse, resolve } from "node:path";
+import { dirname, join, parse } from "node:path";
 import process from "node:process";
 import { readOwnRecord } from "../setup/own-record.js";
 import { findProject, openProject } from "../setup/project.js";
 import { RECORD_PATH } from "../setup/record.js";
-import { defined } from "../workflow/json.js";
 import { command, flag, negated, parsed, preset, repeated, text, type Values, wholeNumber } from "./command.js";
 import {
   checkApprovers,
@@ -21,7 +20,7 @@ import {
   checkWorkflows,
   type Finding,
 } from "./doctor-checks.js";
-import { CLIENT_PATHS, type FoundClients, readClients, type ServedOptions, stateIn } from "./doctor-clients.js";
+import { absolute, CLIENT_PATHS, type FoundClients, readClients, type ServedOptions } from "./doctor-clients.js";
 import { EXIT } from "./exit-codes.js";
 import { includeRootOption, jsonOption, requireFolder, stateOption } from "./options.js";
 import { counted, print, printable, printJson, styled, type Terminal } from "./terminal.js";
@@ -65,7 +64,7 @@ export const doctorCommand = command({
   },
 });
 
-/** Returns all findings, in the order in which to fix them. */
+/** Returns the findings in the order in which to fix them. */
 async function examine(given: DoctorOptions): Promise<Finding[]> {
   const project =
     given.project === undefined
@@ -104,17 +103,8 @@ async function projectAround(folder: string): Promise<string> {
 
 /** Returns what is served: what the options say, else what clients start, else what is in the usual places. */
 async function servedIn(given: DoctorOptions, { servers }: FoundClients, project: string): Promise<ServedOptions[]> {
-  const { workflows, routed, state, approvers, hashKeyFile } = given;
-  const here = (path: string) => resolve(path);
-  const own: ServedOptions = defined({
-    ...given,
-    project,
-    workflows: workflows?.map(here),
-    routed: routed && here(routed),
-    state: state && stateIn(process.cwd(), state),
-    approvers: approvers && here(approvers),
-    hashKeyFile: hashKeyFile && here(hashKeyFile),
-  });
+  const { workflows, routed, state } = given;
+  const own: ServedOptions = { ...given, ...absolute({ ...given, project }, process.cwd()) };
   if (workflows !== undefined || routed !== undefined || state !== undefined) return [own];
   const configured = servers.flatMap(({ options }) => options ?? []);
   if (configured.length > 0) return configured;

@@ -5,7 +5,6 @@ import type { Logger } from "pino";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 
-/** The exit codes; `--help` prints them. */
 export const EXIT = {
   ok: 0,
   problems: 1,
@@ -17,7 +16,6 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export type SetExitCode = (code: ExitCode) => void;
 
-/** A failure that ends a command: what is wrong, its exit code, and what to do about it. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
   readonly hint: string | undefined;
@@ -41,7 +39,6 @@ const PROBLEMS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   ...(["PHASE_OUT_OF_RANGE", "ATTEMPTS_EXHAUSTED", "SESSION_LIMIT"] as const),
 ]);
 
-/** Returns the exit code for anything that a command threw. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandFailure) return error.exitCode;
   if (!isPhasegateError(error)) return EXIT.environment;
@@ -49,11 +46,20 @@ export function exitCodeOf(error: unknown): ExitCode {
   return PROBLEMS.has(error.code) ? EXIT.problems : EXIT.environment;
 }
 
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Returns what to do about anything that a command threw, if that is known. */
+export function hintOf(error: unknown): string | undefined {
+  return error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
+}
+
 export function packageVersion(): string {
   return String(packageManifest().version ?? "");
 }
 
-/** Returns this package's manifest. It is found by the package's name: the path differs from build to build. */
+/** The manifest is found by the package's name: the path differs from build to build. */
 export function packageManifest(): Readonly<Record<string, unknown>> {
   const manifest: unknown = createRequire(import.meta.url)("phasegate/package.json");
   return isJsonObject(manifest) ? manifest : {};

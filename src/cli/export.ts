@@ -26,7 +26,7 @@ import { isSessionId, type SessionId } from "../workflow/names.js";
 import { RECORDED_SESSIONS } from "../workspace/session/machine.js";
 import { command, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { choiceOf, filterOptions, stateOption } from "./options.js";
+import { choiceOf, filterOptions, jsonIn, stateOption } from "./options.js";
 import { withState } from "./state.js";
 import { counted, printable } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
@@ -70,7 +70,6 @@ export const exportCommand = command({
   },
 });
 
-/** The sessions to export, and what is called with the result. */
 interface ExportSelection extends SessionChoice {
   readonly hashKey?: Uint8Array;
   readonly onRefused: (sessionId: SessionId, refusal: LogRefusal) => void;
@@ -78,7 +77,7 @@ interface ExportSelection extends SessionChoice {
   readonly onEnd: (counts: { readonly sessions: number; readonly commits: number }) => void;
 }
 
-/** Yields sessions as lines. Each log is read twice, so that a damaged one is refused before any of it is written. */
+/** Each log is read twice, so that a damaged one is refused before any of it is written. */
 export async function* exportLines(storage: StorageAdapter, options: ExportSelection): AsyncGenerator<string> {
   const digest = createHash("sha256");
   let [sessions, commits] = [0, 0];
@@ -101,14 +100,16 @@ export async function* exportLines(storage: StorageAdapter, options: ExportSelec
     }
     // A session counts as soon as it has a line in the file.
     if (version > 0) sessions += 1;
-    if (version < newest.version) options.onRefused(sessionId, removedMeanwhile(version));
+    if (version < newest.version) {
+      const there = version === 0 ? "" : `; the export has its first ${version} commits`;
+      options.onRefused(sessionId, new LogRefusal("not_found", `it was removed during the export${there}`));
+    }
   }
   for await (const [id, refusal] of unlistedSessions(storage, options)) options.onRefused(id, refusal);
   yield lineOf({ end: { sessions, commits, digest: digest.digest("hex") } });
   options.onEnd({ sessions, commits });
 }
 
-/** Yields the commits of a session with their payloads, each checked. */
 export async function* checkedLog(
   storage: StorageAdapter,
   sessionId: SessionId,
@@ -123,11 +124,6 @@ export async function* checkedLog(
   }
 }
 
-function removedMeanwhile(version: number): LogRefusal {
-  const there = version === 0 ? "" : `; the export has its first ${version} commits`;
-  return new LogRefusal("not_found", `it was removed during the export${there}`);
-}
-
 /** Checks a session's whole log, and returns its newest commit. */
 async function lastOf(storage: StorageAdapter, sessionId: SessionId, hashKey: Uint8Array | undefined): Promise<Commit> {
   await newestVersion(storage, sessionId);
@@ -137,7 +133,6 @@ async function lastOf(storage: StorageAdapter, sessionId: SessionId, hashKey: Ui
   throw new LogRefusal("not_found", "there is no such session");
 }
 
-/** Writes lines as fast as they are read, until the reader closes the stream. */
 async function writeToStream(lines: AsyncIterable<string>, stream: Writable): Promise<void> {
   for await (const line of lines) {
     if (stream.destroyed) return;
@@ -145,7 +140,7 @@ async function writeToStream(lines: AsyncIterable<string>, stream: Writable): Pr
   }
 }
 
-/** Waits until a stream accepts more. Returns false if its reader has gone, which is no failure: `phasegate export | head`. */
+/** Returns false if the reader has gone, which is no failure: `phasegate export | head`. */
 async function acceptsMore(stream: Writable): Promise<boolean> {
   const waiting = new AbortController();
   const { signal } = waiting;
@@ -162,7 +157,7 @@ async function acceptsMore(stream: Writable): Promise<boolean> {
   }
 }
 
-/** Writes lines into a new file that only its owner can read. If that fails, the file is removed. */
+/** Only the owner can read the file. If writing fails, the file is removed. */
 export async function writeToFile(lines: Iterable<string> | AsyncIterable<string>, path: string): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((cause: unknown) => {
     const exists = errnoOf(cause) === "EEXIST";
@@ -221,9 +216,9 @@ function lineOf(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/** Checks the first line. Throws `FORMAT_TOO_NEW`, or a failure if the file has another format. */
+/** Throws `FORMAT_TOO_NEW`, or a failure if the file has another format. */
 export function checkHeader(text: string): void {
-  const header = headerSchema.safeParse(parse(text)).data;
+  const header = headerSchema.safeParse(jsonIn(text)).data;
   if (header === undefined) {
     throw notImported(1, "this is not a file of sessions", "Name a file that `phasegate export` has written.");
   }
@@ -236,13 +231,12 @@ export function checkHeader(text: string): void {
 
 /** Reads a line after the first. Returns undefined if it is neither a commit nor the end. Unknown keys of a summary stay. */
 export function readLine(text: string): { readonly commit: Commit } | { readonly end: LinesEnd } | undefined {
-  const value = parse(text);
+  const value = jsonIn(text);
   // Only checked: a schema's output has no unknown keys.
   if (isCommit(value)) return { commit: bare(value) };
   return endSchema.safeParse(value).data;
 }
 
-/** Returns the failure for a file of which nothing is imported. */
 export function notImported(line: number, message: string, hint: string): CommandFailure {
   return new CommandFailure(`line ${line}: ${message}; nothing was imported`, EXIT.problems, hint);
 }
@@ -263,15 +257,6 @@ function isCommit(value: unknown): value is Commit {
   return commitSchema.safeParse(value).success;
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** A line of a file, without its line end. */
 export interface Line {
   readonly number: number;
   readonly offset: number;
@@ -284,7 +269,6 @@ export interface Line {
 const LINE_MAX = 400 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** Splits a file into lines, starting at a position if one is given. */
 export async function* splitLines(
   input: AsyncIterable<Buffer>,
   { offset, number }: Pick<Line, "offset" | "number"> = { offset: 0, number: 1 },

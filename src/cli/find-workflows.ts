@@ -39,7 +39,6 @@ interface PlacedGate {
   readonly file: string;
 }
 
-/** Checks whether gates of a workflow run verifiers. */
 export function hasVerifiers({ gates = [] }: FoundFiles): boolean {
   return gates.some(({ gate }) => checksOf(gate).length > 0);
 }
@@ -75,7 +74,7 @@ function failed(type: string, error: unknown): FoundWorkflow {
   return { type, folder: type, read, source: () => Promise.resolve(undefined) };
 }
 
-/** Reads a folder. Returns undefined if it is not a phased workflow. */
+/** Returns undefined if the folder is not a phased workflow. */
 async function readFolder(
   sandbox: Sandbox,
   type: string,
@@ -84,7 +83,8 @@ async function readFolder(
 ): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
-  const source = (file: string) => sourceOf(sandbox, `${type}/${file}`);
+  const source = (file: string) =>
+    sandbox.read(`${type}/${file}`, { maxBytes: FILE_MAX }).then(({ text }) => withoutMark(text), ofRefused(undefined));
   const gates: PlacedGate[] = (read.definition?.structure.phases ?? []).map(({ number, gate }) => {
     return { gate, where: `phase ${number}`, file: `phases/${number}/gate-definition.yaml` };
   });
@@ -97,11 +97,7 @@ async function readFolder(
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, gates, source };
 }
 
-async function sourceOf(sandbox: Sandbox, path: string): Promise<string | undefined> {
-  return sandbox.read(path, { maxBytes: FILE_MAX }).then(({ text }) => withoutMark(text), ofRefused(undefined));
-}
-
-/** Returns what a path counts as that is refused. */
+/** Returns a value in place of what a refused path has. */
 function ofRefused<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (isPhasegateError(error)) return value;

@@ -1,7 +1,7 @@
 /**
- * `phasegate hook stop`: reminds an agent that is about to end of the session that it works on, once. Whatever fails here,
- * the agent may end: a client must never be held up by its reminder. Each client has its own words for "this agent goes on
- * only because the hook asked it to"; then, and whenever a run has not ended by itself, the hook is silent.
+ * `phasegate hook stop`: reminds an agent that is about to end of the session that it works on, once. A failure here never keeps
+ * the agent from ending. The hook is silent if the agent goes on only because the hook has asked it to, for which each client has
+ * its own words, and whenever a run has not ended by itself.
  */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -161,7 +161,7 @@ async function namedIn(file: string, ids: readonly string[]): Promise<ReadonlySe
   return named;
 }
 
-/** The file that says of what was reminded. */
+/** The file with the reminders that were given. */
 const MEMORY = "stop-hook.json";
 const REMEMBERED_MAX = 50;
 const MEMORY_MAX = 1024 * 1024;

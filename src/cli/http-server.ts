@@ -4,12 +4,7 @@
  * without them, Node's HTTP is not needed.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import {
-  type AddressInfo,
-  createServer as createSocketServer,
-  type Socket,
-  type Server as SocketServer,
-} from "node:net";
+import { createServer as createSocketServer, type Socket, type Server as SocketServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
@@ -57,12 +52,11 @@ export interface HttpServing {
   close(): void;
 }
 
-/** What is served over HTTP: phased sessions, with the options of their tool, or routed ones. */
 export type HttpServed =
   | { readonly engine: Engine; readonly tool: WorkflowToolOptions }
   | { readonly routed: RoutedEngine };
 
-/** Serves sessions of one kind on 127.0.0.1. `maxBodyBytes` is for phased sessions, whose evidence must fit. */
+/** `maxBodyBytes` is for phased sessions, whose evidence must fit. */
 export function serveHttp(
   served: HttpServed,
   port: number,
@@ -120,7 +114,9 @@ export async function listen(
     else refuse(socket, refusalOf(error));
   });
   const bound = await bind(server, twin, port, host).catch((cause: unknown) => {
-    throw portFailure(option, port, cause);
+    const message = errnoOf(cause) === "EADDRINUSE" ? `port ${port} is in use` : `port ${port} is not available`;
+    const hint = `Give another port, or ${option} 0 for any free one.`;
+    throw new CommandFailure(message, EXIT.environment, hint, { cause });
   });
   // From now on these are connections that could not be accepted, for example because too many files are open.
   for (const one of bound.servers) one.on("error", (err) => log.warn({ err }, "connection"));
@@ -129,13 +125,13 @@ export async function listen(
   return { url, ...connections.of(bound.servers) };
 }
 
-interface Bound {
-  readonly port: number;
-  readonly servers: readonly SocketServer[];
-}
-
 /** Takes a port, and the same one in IPv6 for the twin. Of free ports, one that is free for both. */
-async function bind(server: Server, twin: SocketServer | undefined, port: number, host: string): Promise<Bound> {
+async function bind(
+  server: Server,
+  twin: SocketServer | undefined,
+  port: number,
+  host: string,
+): Promise<{ readonly port: number; readonly servers: readonly SocketServer[] }> {
   for (let tries = 1; ; tries += 1) {
     const at = await take(server, port, host);
     if (twin === undefined) return { port: at, servers: [server] };
@@ -159,7 +155,7 @@ function take(server: SocketServer, port: number, host: string): Promise<number>
     server.listen(port, host, () => {
       server.off("error", reject);
       const address = server.address();
-      resolve(isAddress(address) ? address.port : port);
+      resolve(typeof address === "object" && address !== null ? address.port : port);
     });
   });
 }
@@ -222,14 +218,6 @@ class Connections {
   }
 }
 
-function portFailure(option: string, port: number, cause: unknown): CommandFailure {
-  const isTaken = errnoOf(cause) === "EADDRINUSE";
-  const message = isTaken ? `port ${port} is in use` : `port ${port} is not available`;
-  return new CommandFailure(message, EXIT.environment, `Give another port, or ${option} 0 for any free one.`, {
-    cause,
-  });
-}
-
 /** Refuses requests for other host names, which may come from a web page whose name points here. */
 function isLocal(request: Request): true | Response {
   if (LOCAL.test(request.headers.get("host") ?? "")) return true;
@@ -240,9 +228,11 @@ function isLocal(request: Request): true | Response {
 
 async function answer(handler: Handler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]();
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
   const response = UNKNOWN_METHODS.has(incoming.method ?? "")
     ? Response.json(REFUSALS.noSuchMethod.body, { status: REFUSALS.noSuchMethod.status })
-    : await handler(requestOf(incoming, chunks, gone(outgoing)));
+    : await handler(requestOf(incoming, chunks, gone.signal));
   // The request broke off and was refused meanwhile, or the client has disconnected.
   if (!incoming.socket.writable) {
     await response.body?.cancel();
@@ -265,13 +255,6 @@ async function answer(handler: Handler, incoming: IncomingMessage, outgoing: Ser
 
 async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
   for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
-}
-
-/** Returns a signal that aborts when the connection is closed. */
-function gone(outgoing: ServerResponse): AbortSignal {
-  const abort = new AbortController();
-  outgoing.once("close", () => abort.abort());
-  return abort.signal;
 }
 
 /** Reads the rest of a body and drops it, up to a limit: a client reads its answer after it has sent everything. */
@@ -345,8 +328,4 @@ function refuse(socket: Duplex, { status, body }: HttpRefusal): void {
 function refusalOf({ code }: NodeJS.ErrnoException): HttpRefusal {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return REFUSALS.tooSlow;
   return code === "HPE_HEADER_OVERFLOW" ? REFUSALS.largeHeaders : REFUSALS.notHttp;
-}
-
-function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === "object" && address !== null;
 }

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
@@ -16,9 +16,9 @@ import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-ad
 import { matchesQuery } from "../storage/common/session-query.js";
 import type { SessionId } from "../workflow/names.js";
 import { argument, command, flag, notEmpty, required, type Values } from "./command.js";
-import { EXIT, type ExitCode } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
 import { checkHeader, KINDS, type Line, type LinesEnd, notImported, readLine, splitLines } from "./export.js";
-import { choiceOf, filterOptions, requireFile, stateOption } from "./options.js";
+import { choiceOf, filterOptions, stateOption, unreadable } from "./options.js";
 import { openState, using } from "./state.js";
 import { counted, print, printable, type Terminal } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
@@ -47,9 +47,13 @@ export const importCommand = command({
   async run(options, terminal, file) {
     const work = (path: string) => importFile(path, options, terminal);
     if (file === undefined || file === "-") return spooled(terminal.stdin, work);
-    const path = await requireFile(file, "the file");
+    const path = resolve(file);
+    const found = await stat(path).catch((cause: unknown) => unreadable(path, "the file", cause));
+    if (found.isDirectory()) {
+      throw new CommandFailure(`the file is a folder: ${path}`, EXIT.environment, "Name a file.");
+    }
     // A pipe can be read once, and the file is read twice.
-    return (await stat(path)).isFile() ? work(path) : spooled(createReadStream(path), work);
+    return found.isFile() ? work(path) : spooled(createReadStream(path), work);
   },
 });
 
@@ -71,10 +75,10 @@ async function importFile(file: string, options: ImportOptions, terminal: Termin
   const blocks = (await checkLines(file, key)).filter(isChosen(options));
   const missing = options.session?.filter((id) => !blocks.some(({ sessionId }) => sessionId === id)) ?? [];
   for (const id of missing) print(terminal, printable(`session ${id} is not in the file`));
-  const to = { terminal, isKeyed: key !== undefined };
-  if (options.check === true) return await report("checked", blocks.map(asChecked), missing.length, to);
+  const isKeyed = key !== undefined;
+  if (options.check === true) return await report("checked", blocks.map(asChecked), missing.length, isKeyed, terminal);
   return using(await openState(options.state, { create: true }), (storage) =>
-    report("imported", importAll(file, blocks, storage, key), missing.length, to),
+    report("imported", importAll(file, blocks, storage, key), missing.length, isKeyed, terminal),
   );
 }
 
@@ -87,7 +91,7 @@ interface Outcome {
 /** Sessions that are imported at the same time: a disk can flush the writes of several in one go. */
 const AT_ONCE = 8;
 
-/** Imports blocks, several at the same time. Yields their outcomes in the order of the blocks. */
+/** Yields the outcomes in the order of the blocks. */
 export async function* importAll(
   file: string,
   blocks: readonly Block[],
@@ -117,7 +121,8 @@ async function report(
   done: string,
   outcomes: Iterable<Outcome> | AsyncIterable<Outcome>,
   missing: number,
-  { terminal, isKeyed }: { readonly terminal: Terminal; readonly isKeyed: boolean },
+  isKeyed: boolean,
+  terminal: Terminal,
 ): Promise<ExitCode> {
   // A file that was joined from others can contain a session twice.
   const sessions = new Set<string>();
@@ -151,7 +156,7 @@ interface Block extends Pick<Line, "offset" | "number"> {
   refused?: { readonly line: number; readonly refusal: LogRefusal };
 }
 
-/** Reads and checks a whole file. Throws if it was truncated or changed: nothing in it can be trusted then. */
+/** Throws if the file was truncated or changed: nothing in it can be trusted then. */
 export async function checkLines(file: string, hashKey: Uint8Array | undefined): Promise<readonly Block[]> {
   const blocks: Block[] = [];
   const digest = createHash("sha256");
@@ -178,7 +183,6 @@ export async function checkLines(file: string, hashKey: Uint8Array | undefined):
   return blocks;
 }
 
-/** Adds a commit to the block of its session, or to a new one, and checks it. */
 async function addCommit(
   blocks: Block[],
   { offset, number }: Line,
@@ -200,7 +204,7 @@ async function addCommit(
   return commit;
 }
 
-/** Checks a commit. Throws if it does not follow the previous one, or if a payload is not in its line. */
+/** Throws if the commit does not follow the previous one, or if a payload is not in its line. */
 async function checkLine(
   commit: Commit,
   previous: Commit | undefined,
@@ -214,7 +218,7 @@ function changed(line: number): Error {
   return notImported(line, "the file was cut off or changed on the way", hint);
 }
 
-/** Appends the commits of one session in a checked file. A refusal concerns that session only. */
+/** A refusal concerns this session only. */
 export async function importBlock(
   file: string,
   block: Block,
@@ -224,17 +228,14 @@ export async function importBlock(
   const { maxCommitBytes } = to.capabilities;
   if (block.largest > maxCommitBytes) {
     // Refused before anything is written: the commits before it would remain.
-    return new LogRefusal(
-      "not_taken",
-      `it has a commit of ${block.largest} bytes, and the state allows ${maxCommitBytes}`,
-    );
+    const message = `it has a commit of ${block.largest} bytes, and the state allows ${maxCommitBytes}`;
+    return new LogRefusal("not_taken", message);
   }
   // Checked again, since the file may have changed since the first check.
   const prepare = (commit: Commit, previous: Commit | undefined) => checkLine(commit, previous, hashKey);
   return appendLog(block.sessionId, (from) => commitsOf(file, block, from), prepare, to).catch(asRefusal);
 }
 
-/** Reads the commits of a block, starting with a version. */
 async function* commitsOf(file: string, block: Block, from: number): AsyncGenerator<Commit> {
   let left = block.commits;
   for await (const { data } of splitLines(createReadStream(file, { start: block.offset }), block)) {

@@ -19,7 +19,6 @@ import {
   type Installed,
   isFolder,
   openProject,
-  type ReadRecord,
   readCheckFacts,
   readFiles,
   readFolders,
@@ -28,17 +27,17 @@ import {
   readStarters,
 } from "../setup/project.js";
 import { type Choices, RECORD_PATH, RECORD_REMEDY, type SetupRecord } from "../setup/record.js";
-import { findChecks, type Launcher, pathsOf, splitCommand, type Wanted, wantedPieces } from "../setup/wanted.js";
+import { findCheck, type Launcher, pathsOf, splitCommand, type Wanted, wantedPieces } from "../setup/wanted.js";
 import { isJsonObject } from "../workflow/json.js";
 import type { GateDefinition } from "../workflow/structure.js";
-import { command, flag, negated, parsed, text, type Values } from "./command.js";
+import { command, flag, knownWords, nameList, negated, parsed, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, packageManifest, packageVersion } from "./exit-codes.js";
 import { requireFolder, startersFolder } from "./options.js";
 import { ask, confirm, counted, isInteractive, print, printable, styled, type Terminal } from "./terminal.js";
 
 const initOptions = () => ({
   client: parsed("--client <list>", `clients, joined by ',': ${CLIENT_IDS.join(", ")}`, clientList),
-  starters: parsed("--starters <list>", "workflows to begin with, joined by ','; none for none", nameList),
+  starters: parsed("--starters <list>", "workflows to begin with, joined by ','; none for none", distinctNames),
   startersFrom: text("--starters-from <dir>", "a folder of other starters; those of the package if not given"),
   testCommand: parsed("--test-command <command>", "the command that checks the project; found if not given", shellless),
   hooks: flag("--hooks", "install a hook that reminds an agent of an unfinished session before it ends"),
@@ -85,14 +84,11 @@ export const initCommand = command({
 });
 
 function clientList(value: string): ClientId[] {
-  const names = nameList(value);
-  const unknown = names.filter((name) => !isClientId(name));
-  if (unknown.length === 0) return names.filter(isClientId);
-  throw new InvalidArgumentError(`Unknown: ${unknown.join(", ")}. There are ${CLIENT_IDS.join(", ")}.`);
+  return knownWords(distinctNames(value), CLIENT_IDS);
 }
 
-function nameList(value: string): string[] {
-  const names = value.split(",").map((name) => name.trim());
+function distinctNames(value: string): string[] {
+  const names = nameList(value);
   if (names.every((name) => name !== "")) return [...new Set(names)];
   throw new InvalidArgumentError("Join the names by ','.");
 }
@@ -105,7 +101,10 @@ function shellless(value: string): string {
 async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode> {
   const roots = await requireProject(options.project);
   const mode: Mode = options.remove ? "remove" : options.update ? "update" : "add";
-  const { fact, record: found } = await requireRecord(roots);
+  const { fact, record: found, problem } = await readRecord(roots);
+  if (problem !== undefined) {
+    throw new CommandFailure(`${RECORD_PATH} can't be used: ${problem}`, EXIT.problems, RECORD_REMEDY);
+  }
   if (found === undefined && mode !== "add") {
     const hint = "It is written by `phasegate init`. Without it nobody knows what init wrote here.";
     throw new CommandFailure(`there is no ${RECORD_PATH} in ${roots.root}`, EXIT.problems, hint);
@@ -169,13 +168,11 @@ async function believed(
   return trusted(record, own);
 }
 
-/** Without the record that is kept for the user, it is asked for --trust again. */
+/** Without the record that is kept for the user, the next init asks for --trust again. */
 function reportKept(problem: string | undefined, terminal: Terminal): void {
   if (problem === undefined) return;
-  print(
-    terminal,
-    `  it can't be noted for you what init writes here (${printable(problem)}): the next init needs --trust`,
-  );
+  const why = printable(problem);
+  print(terminal, `  it can't be noted for you what init writes here (${why}): the next init needs --trust`);
 }
 
 async function requireProject(folder: string | undefined): Promise<Roots> {
@@ -186,19 +183,13 @@ async function requireProject(folder: string | undefined): Promise<Roots> {
   throw new CommandFailure(`${start} is in no project`, EXIT.environment, hint);
 }
 
-async function requireRecord(roots: Roots): Promise<ReadRecord> {
-  const read = await readRecord(roots);
-  if (read.problem === undefined) return read;
-  throw new CommandFailure(`${RECORD_PATH} can't be used: ${read.problem}`, EXIT.problems, RECORD_REMEDY);
-}
-
 interface Setup extends Omit<Wanted, "files" | "folders"> {
   readonly installed: Installed;
   readonly commitsPackages: boolean;
   readonly choices: Choices;
 }
 
-/** Decides what to set up: what is given, else what was chosen before, else what is found. Asks on a terminal. */
+/** Takes what is given, else what was chosen before, else what is found. Asks on a terminal. */
 async function chooseSetup(
   options: InitOptions,
   roots: Roots,
@@ -227,9 +218,9 @@ async function chooseSetup(
   }
   const starters = new Set([...(before?.starters ?? []), ...(chosen ?? (before === undefined ? usual : []))]);
 
-  const [found] = findChecks(facts);
+  const found = findCheck(facts);
   const given = options.testCommand ?? before?.testCommand;
-  const testCommand = given ?? (terminal ? await askCommand(terminal, found?.command) : found?.command);
+  const testCommand = given ?? (terminal ? await askCommand(terminal, found) : found);
   const hooks = options.hooks ?? before?.hooks ?? (terminal !== undefined && (await confirm(terminal, HOOK_QUESTION)));
   const clients = [...new Set([...known, ...(named ?? [])])];
   return {
@@ -257,7 +248,7 @@ async function askClients(terminal: Terminal, preset: readonly ClientId[]): Prom
   for (;;) {
     const answer = await ask(terminal, `Clients, of ${CLIENT_IDS.join(", ")} [${preset.join(",")}]: `);
     if (answer === "") return [...preset];
-    const names = answer.split(",").map((name) => name.trim());
+    const names = nameList(answer);
     if (names.every(isClientId)) return names.filter(isClientId);
     print(terminal, `Unknown: ${printable(names.filter((name) => !isClientId(name)).join(", "))}`);
   }
@@ -266,7 +257,7 @@ async function askClients(terminal: Terminal, preset: readonly ClientId[]): Prom
 async function askStarters(terminal: Terminal, names: readonly string[], preset: readonly string[]): Promise<string[]> {
   if (names.length === 0) return [];
   const answer = await ask(terminal, `Workflows, of ${names.join(", ")}, or none [${preset.join(",")}]: `);
-  return answer === "" ? [...preset] : answer.split(",").map((name) => name.trim());
+  return answer === "" ? [...preset] : nameList(answer);
 }
 
 async function askCommand(terminal: Terminal, found: string | undefined): Promise<string | undefined> {
@@ -293,12 +284,8 @@ function closing(mode: Mode, { clients, testCommand, installed, commitsPackages 
 }
 
 function reportPlan(plan: SetupPlan, { root }: Roots, terminal: Terminal, differences: boolean): void {
-  const { stdout } = terminal;
-  const changed = plan.changes.length > 0;
-  print(
-    terminal,
-    changed ? `${differences ? "Would change" : "Changes"} in ${printable(root)}:` : "Nothing to change.",
-  );
+  const title = `${differences ? "Would change" : "Changes"} in ${printable(root)}:`;
+  print(terminal, plan.changes.length > 0 ? title : "Nothing to change.");
   for (const { path, before, after } of plan.changes) {
     const word = before === undefined ? "create" : after === undefined ? "delete" : "change";
     print(terminal, `  ${word}  ${printable(path)}`);
@@ -307,7 +294,7 @@ function reportPlan(plan: SetupPlan, { root }: Roots, terminal: Terminal, differ
   }
   for (const { path, text } of plan.notes) print(terminal, `  ${printable(path)} ${printable(text)}`);
   for (const { path, text, byHand } of plan.refused) {
-    print(terminal, `${styled(stdout, "yellow", "not changed:")} ${printable(path)}: ${printable(text)}`);
+    print(terminal, `${styled(terminal.stdout, "yellow", "not changed:")} ${printable(path)}: ${printable(text)}`);
     if (byHand === undefined) continue;
     print(terminal, "  add this by hand:");
     for (const line of byHand.split("\n")) print(terminal, `    ${printable(line, { lines: true })}`);
@@ -357,10 +344,8 @@ async function reportBrought(
     const unit = `${WORKFLOWS}/${name}/`;
     if (record?.pieces.some(({ path }) => path.startsWith(unit)) === true) continue;
     const runs = gates.flatMap(({ gate, where }) => commandsOf(gate).map((command) => `${where}: ${command}`));
-    print(
-      terminal,
-      `  ${printable(unit)} came with the project. ${runs.length === 0 ? "Its gates run nothing." : "Its gates run:"}`,
-    );
+    const gatesRun = runs.length === 0 ? "Its gates run nothing." : "Its gates run:";
+    print(terminal, `  ${printable(unit)} came with the project. ${gatesRun}`);
     for (const run of runs) print(terminal, `    ${printable(run)}`);
     for (const piece of pieces) {
       if (piece.kind !== "file" || !piece.path.startsWith(unit)) continue;
@@ -375,7 +360,6 @@ async function reportBrought(
   }
 }
 
-/** Returns what a gate runs, and the servers that it asks. */
 function commandsOf(gate: GateDefinition): string[] {
   return checksOf(gate).flatMap(({ verifier, params }) => {
     if (verifier !== "command" && verifier !== "http_ok") return [];

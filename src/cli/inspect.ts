@@ -20,7 +20,7 @@ import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { ApproversFile } from "./approvers.js";
 import { argument, command, flag, parsed, preset, required, type Values } from "./command.js";
 import { codeFrame, sourceLines } from "./diagnostics.js";
-import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
+import { CommandFailure, EXIT, endOnSignals, usage } from "./exit-codes.js";
 import { pathOf } from "./find-workflows.js";
 import type { HttpServing } from "./http-server.js";
 import { openLogs } from "./log.js";
@@ -117,7 +117,6 @@ export const inspectCommand = command({
   },
 });
 
-/** What the page for people shows, and what it may do. */
 export interface Page
   extends Pick<OpenedState, "storage">,
     Partial<Pick<OpenedState, "engine" | "routed">>,
@@ -143,7 +142,7 @@ export function inspectorOver(
   });
 }
 
-/** An inspector that is served. Its URL has the secret, and is meant for people alone. */
+/** The URL has the secret, and is meant for people alone. */
 export interface ServedInspector extends HttpServing {
   /** The URL for a log, which an agent may be able to read: without the secret, if a variable has it. */
   readonly logged: string;
@@ -154,7 +153,7 @@ export async function serveInspector(page: Page, option: string, port: number): 
   const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
   if (given !== "" && given.length < 32) {
     const hint = "Make it of 32 random bytes, such as with: openssl rand -base64 32";
-    throw new CommandFailure("PHASEGATE_INSPECTOR_TOKEN has fewer than 32 characters", EXIT.usage, hint);
+    throw usage("PHASEGATE_INSPECTOR_TOKEN has fewer than 32 characters", hint);
   }
   const token = given === "" ? randomBytes(32).toString("base64url") : given;
   const inspector = inspectorOver(page, { access: { token } });
@@ -169,7 +168,7 @@ export async function serveInspector(page: Page, option: string, port: number): 
   return { url, logged, ended: serving.ended, close };
 }
 
-/** Returns the folders of phased workflows. Of two with the same name, the user's comes before the starter. */
+/** Of two workflows with the same name, the user's comes before the starter. */
 function rootsOf({ workflows = [], starters }: WorkflowPlaces): string[] {
   return [...workflows, ...(starters ? [startersFolder()] : [])];
 }
@@ -202,9 +201,8 @@ export function framesIn({ routed, ...phased }: WorkflowPlaces): NonNullable<Ins
 }
 
 /**
- * Opens a URL as the desktop does. What it prints or how it ends is of no interest: the URL is printed as well. All users
- * can see the arguments of a process, and the URL has a secret: what is opened is a file that only this user can read,
- * which leads to the URL. Returns its folder.
+ * Opens a URL as the desktop does. All users can see the arguments of a process, and the URL has a secret: the argument is a
+ * file that only this user can read, and that leads to the URL. Returns its folder.
  */
 async function openBrowser(url: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "phasegate-inspect-"));
@@ -257,7 +255,9 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
     throw new CommandFailure(`there is no workflow ${name}, and no session yet`, EXIT.problems, hint, { cause });
   });
   try {
-    return await sessionGraph(opened, name);
+    const { summary } = await findIn((query) => opened.routed.listSessions(query), name);
+    if (summary !== undefined) return await routedPath(opened.routed, name);
+    return phasedPath(await opened.engine.session(name).state());
   } catch (cause) {
     const isNone = isPhasegateError(cause, "SESSION_NOT_FOUND") || isPhasegateError(cause, "INVALID_INPUT");
     if (!isNone) throw cause;
@@ -265,10 +265,4 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
   } finally {
     await opened.engine.close();
   }
-}
-
-async function sessionGraph({ engine, routed }: OpenedState, id: string): Promise<Graph> {
-  const { summary } = await findIn((query) => routed.listSessions(query), id);
-  if (summary !== undefined) return routedPath(routed, id);
-  return phasedPath(await engine.session(id).state());
 }

@@ -34,7 +34,7 @@ export interface Watching {
   close(): Promise<void>;
 }
 
-/** Opens what watches a server. Without the packages for metrics, `/metrics` is not answered, and the log says so. */
+/** Without the packages for metrics, `/metrics` is not answered, and the log says so. */
 export async function openWatching(storage: StorageAdapter | undefined, log: Logger): Promise<Watching> {
   let metrics: PrometheusMetrics | undefined;
   let telemetry: Telemetry | undefined;
@@ -58,7 +58,6 @@ export async function openWatching(storage: StorageAdapter | undefined, log: Log
 /** Maximum number of sockets: a client has an event stream and one or two more. Node allows itself as many files. */
 const MAX_CONNECTIONS = 4096;
 
-/** The options of `serve` that matter here. */
 type ListeningOptions = Pick<ServeOptions, keyof ListenOptions | "workflows" | "routed">;
 
 interface Listening {
@@ -73,7 +72,7 @@ interface Listening {
   readonly times: HttpTimes;
 }
 
-/** Serves MCP over HTTP. Rejects if the port is not available, or the login can't work. */
+/** Rejects if the port is not available, or the login can't work. */
 export async function serveListening(
   options: ListeningOptions,
   { at, served, watching, quotas, page, maxBodyBytes, log, times }: Listening,
@@ -115,7 +114,8 @@ export async function serveListening(
     if (probed !== undefined) return probed;
     const refused = check(request) ?? (isMetrics && login ? await refusedMetrics(login, request) : undefined);
     if (refused !== undefined) return refused;
-    if (inspector !== undefined && isAt(INSPECTOR, pathname)) return inspector.fetch(request);
+    const isInspector = pathname === INSPECTOR || pathname.startsWith(`${INSPECTOR}/`);
+    if (inspector !== undefined && isInspector) return inspector.fetch(request);
     return (isMetrics ? await health.handle(request) : undefined) ?? handler.fetch(request);
   };
   const where = { host: at.host, maxConnections: MAX_CONNECTIONS };
@@ -137,10 +137,6 @@ export async function serveListening(
 }
 
 const INSPECTOR = "/inspector";
-
-function isAt(base: string, path: string): boolean {
-  return path === base || path.startsWith(`${base}/`);
-}
 
 /** A login for the inspector, each of whose requests is a call. */
 function countedLogin(login: Login, quotas: Quotas): Login {
@@ -171,7 +167,7 @@ function loginOf({ tokens, oauthIssuer, oauthResource }: ListenOptions, log: Log
   return first && firstOf(first, ...others);
 }
 
-/** Metrics are about all sessions: who logs in must be one who may see these. */
+/** Metrics are about all sessions: only an actor who may see these gets them. */
 async function refusedMetrics(login: Login, request: Request): Promise<Response | undefined> {
   const actor = await login.authenticate(request);
   if (isResponse(actor)) return actor;

@@ -1,6 +1,6 @@
 /**
- * The log of a server: one JSON object per line on stderr and, on request, in files that rotate. What engines and
- * workspaces notify is logged at the level that their tables say, without the contents of evidence, reports and files.
+ * The log of a server: one JSON object per line on stderr and, on request, in files that rotate. Notifications of engines
+ * and workspaces are logged at the level that their tables say, without the contents of evidence, reports and files.
  */
 import { resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
@@ -31,7 +31,7 @@ export interface LogFiles {
   readonly ai: string;
 }
 
-/** Creates a log on stderr. Errors are logged with their stacks at `debug` and `trace` only. */
+/** Errors are logged with their stacks at `debug` and `trace` only. */
 export function createLogger(level: LogLevel, { stderr }: Terminal): Logger {
   return pino(settings(level), stderr);
 }

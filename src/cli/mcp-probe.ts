@@ -5,8 +5,10 @@ import { basename } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
+import { parseObject } from "../setup/wanted.js";
 import { CHARACTERS_PER_TOKEN } from "../tools/schemas.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { messageOf } from "./exit-codes.js";
 import { findProgram } from "./programs.js";
 import { counted } from "./terminal.js";
 
@@ -27,7 +29,6 @@ export interface ServerFacts {
   readonly seconds: number;
 }
 
-/** What a server has answered, or why it has not. */
 export type Probe = ({ readonly ok: true } & ServerFacts) | { readonly ok: false; readonly reason: string };
 
 /** A version of the protocol that every client and server of today speaks. */
@@ -128,7 +129,7 @@ function connectionTo(child: ChildProcessWithoutNullStreams, command: string) {
       const { value: line, done } = await Promise.race([failed, lines.next()]);
       if (done === true) return failed;
       if (line.trim() === "") continue;
-      const message = parsed(line);
+      const message = parseObject(line);
       if (message === undefined) throw new Error(`it writes something else than MCP to stdout: ${line.slice(0, 100)}`);
       // Notifications and requests of the server are not for us.
       if (message.id !== id || "method" in message) continue;
@@ -141,19 +142,6 @@ function connectionTo(child: ChildProcessWithoutNullStreams, command: string) {
 
 /** How much of a server's log is kept, in characters. */
 const SAID_MAX = 20_000;
-
-function parsed(line: string): JsonObject | undefined {
-  try {
-    const message: unknown = JSON.parse(line);
-    return isJsonObject(message) ? message : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
 
 /** Returns the error that a server has printed, else its last line; with a colon before it. */
 function lastWords(said: string): string {

@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { CommandFailure, EXIT } from "./exit-codes.js";
+import { CommandFailure, EXIT, messageOf } from "./exit-codes.js";
 
 /** Returns what a JavaScript or TypeScript file exports, by name. Throws `CommandFailure` if it can't be loaded. */
 export async function importModule(file: string): Promise<ReadonlyMap<string, unknown>> {
@@ -12,9 +12,8 @@ export async function importModule(file: string): Promise<ReadonlyMap<string, un
   });
   if (!found.isFile()) throw new CommandFailure(`${file} is not a file`, EXIT.environment, "Name the module's file.");
   const module: object = await import(pathToFileURL(path).href).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause);
     const hint = "Use --log-level debug to see where the error occurred.";
-    throw new CommandFailure(`the module can't be loaded: ${reason}`, EXIT.problems, hint, { cause });
+    throw new CommandFailure(`the module can't be loaded: ${messageOf(cause)}`, EXIT.problems, hint, { cause });
   });
   return new Map(Object.entries(module));
 }

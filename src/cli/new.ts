@@ -10,9 +10,9 @@ import { exists } from "../setup/project.js";
 import { schemasAddress, withSchemas } from "../setup/wanted.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js";
 import { argument, command, flag, parsed, preset, text, type Values, wholeNumber } from "./command.js";
-import { CommandFailure, EXIT, packageVersion } from "./exit-codes.js";
+import { CommandFailure, EXIT, packageVersion, usage } from "./exit-codes.js";
 import { packageFolder } from "./options.js";
-import { aligned, inShell, print, printable, type Terminal } from "./terminal.js";
+import { aligned, capitalized, inShell, print, printable, printLines, type Terminal } from "./terminal.js";
 
 /** The phases of a workflow for which nobody has said how many. */
 const PHASES = 2;
@@ -41,8 +41,10 @@ export const newCommand = command({
     const kind = options.routed ? "routed" : options.plan ? "planned" : "phased";
     const files = await newFiles(kind, name, options.phases ?? PHASES, await schemasOf(folder));
     await writeAll(folder, files);
-    printWritten(terminal, join(options.in, name), files);
-    printNext(terminal, options, join(options.in, name));
+    const shownFolder = join(options.in, name);
+    const rows = files.map(({ path, what }) => [`wrote ${printable(join(shownFolder, path))}`, what]);
+    printLines(terminal, aligned(rows));
+    printNext(terminal, options, shownFolder);
     return EXIT.ok;
   },
 });
@@ -51,24 +53,20 @@ function nameOf(words: readonly string[], folder: string): string {
   const name = words.join(" ");
   if (words.length > 1) {
     const hint = `If the blanks belong to the name, put it in quotes: phasegate new ${inShell(name)}`;
-    throw new CommandFailure(`${words.length} names are given: ${printable(words.join(", "))}`, EXIT.usage, hint);
+    throw usage(`${words.length} names are given: ${printable(words.join(", "))}`, hint);
   }
-  if (!isWorkflowType(name)) throw badName(name, folder);
-  return name;
-}
-
-function badName(name: string, folder: string): CommandFailure {
   const path = name.replaceAll("\\", "/");
+  if (isWorkflowType(name)) return name;
   const last = basename(path);
   const isPath = path.includes("/") && isWorkflowType(last);
   const parent = isPath ? dirname(path) : folder;
   const hint = isPath
     ? `Name its folder apart: phasegate new ${inShell(last)} --in ${inShell(parent)}`
     : WORKFLOW_NAME_RULE;
-  return new CommandFailure(`${shown(name)} can't be the name of a workflow`, EXIT.usage, hint);
+  throw usage(`${shown(name)} can't be the name of a workflow`, hint);
 }
 
-/** Returns the absolute path of the folder of workflows. It need not exist. */
+/** The folder need not exist. */
 async function folderOfWorkflows(given: string): Promise<string> {
   const folder = resolve(given);
   const found = await stat(folder).catch(() => undefined); // making it says what is wrong
@@ -79,7 +77,7 @@ async function folderOfWorkflows(given: string): Promise<string> {
   const isWorkflow = names.includes("metadata.json") || (names.includes("index.md") && names.includes("steps"));
   if (!isWorkflow) return folder;
   const hint = `Name the folder around it: --in ${inShell(dirname(given))}`;
-  throw new CommandFailure(`${folder} is a workflow itself, not a folder of workflows`, EXIT.usage, hint);
+  throw usage(`${folder} is a workflow itself, not a folder of workflows`, hint);
 }
 
 async function requireNothing(folder: string): Promise<void> {
@@ -134,11 +132,6 @@ async function writeAll(folder: string, files: readonly NewFile[]): Promise<void
   }
 }
 
-function printWritten(terminal: Terminal, folder: string, files: readonly NewFile[]): void {
-  const rows = files.map(({ path, what }) => [`wrote ${printable(join(folder, path))}`, what]);
-  for (const line of aligned(rows)) print(terminal, line);
-}
-
 function printNext(terminal: Terminal, { in: root, plan, routed }: NewOptions, folder: string): void {
   // npm sets it for what npx starts: without npx there may be no such command.
   const phasegate = process.env.npm_command === "exec" ? "npx phasegate" : "phasegate";
@@ -187,7 +180,7 @@ const ROUTED: readonly Template[] = [
   { path: "steps/check.md", what: "the step that ends the work" },
 ];
 
-/** Returns the files of a workflow. `schemas` returns the folder of the schemas as a file names it. */
+/** `schemas` returns the folder of the schemas as a file names it. */
 async function newFiles(
   kind: "phased" | "planned" | "routed",
   type: string,
@@ -197,7 +190,7 @@ async function newFiles(
   const folder = join(packageFolder("templates"), kind);
   const words = type.replace(/[_-]+/g, " ").trim();
   // `Fix a bug` for `fix_a_bug`.
-  const title = words === "" ? type : words.charAt(0).toUpperCase() + words.slice(1);
+  const title = words === "" ? type : capitalized(words);
   const templates = kind === "phased" ? phasedTemplates(phases) : kind === "planned" ? PLANNED : ROUTED;
   return Promise.all(
     templates.map(async ({ path, what, from = path, values, phases: listed }) => {

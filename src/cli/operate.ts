@@ -26,14 +26,23 @@ import {
   text,
   wholeNumber,
 } from "./command.js";
-import { CommandFailure, EXIT, type ExitCode, exitCodeOf, usage } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } from "./exit-codes.js";
 import { type OpenedSession, openAll, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
 import { using, withState } from "./state.js";
-import { counted, durationText, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
+import {
+  capitalized,
+  counted,
+  durationText,
+  print,
+  printable,
+  printJson,
+  type Terminal,
+  withoutPasswords,
+} from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
-/** The options of the commands on sessions; each command has some of those that may be missing. */
+/** Each command has some of those that may be missing. */
 interface OperateOptions extends TrustOptions {
   readonly state: string;
   readonly by: string;
@@ -230,7 +239,7 @@ export function operateCommand(name: OperationName): CreateCommand {
   return command({
     name,
     summary,
-    description: `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.${routed ? "" : " For phased sessions."}`,
+    description: `${capitalized(summary)}.${routed ? "" : " For phased sessions."}`,
     arguments: [argument("<session...>", "ids of the sessions, as `phasegate sessions` lists them")],
     options: {
       state: required(stateOption()),
@@ -249,9 +258,6 @@ function byOption(): Given<string> {
   return required(text("--by <name>", "your name, or the name of your program: it is recorded"));
 }
 
-/** A session for which a command was refused, in an operator's words. */
-type Refused = ReturnType<typeof refusalOf>;
-
 async function operate(
   name: OperationName,
   sessionIds: readonly string[],
@@ -267,7 +273,7 @@ async function operate(
   const verifiers = await openVerifiers({ project }, {});
   const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
   const done: object[] = [];
-  const refused: Refused[] = [];
+  const refused: ReturnType<typeof refusalOf>[] = [];
   await withState(options.state, async (storage) => {
     for (const sessionId of new Set(sessionIds)) {
       try {
@@ -389,7 +395,7 @@ export const cleanupCommand = command({
     const preview = only === true;
     const removed = await using((await openAll(state, await readTrust(trust))).engine, async (engine) => {
       engine.on("security", ({ message }) => void kept.push(message));
-      engine.on("internalError", ({ error }) => void kept.push(error instanceof Error ? error.message : String(error)));
+      engine.on("internalError", ({ error }) => void kept.push(messageOf(error)));
       return (await engine.cleanup({ olderThan, preview, by, status, note })).removed;
     });
     if (json) printJson(terminal, { preview, count: removed.length, removed, kept });

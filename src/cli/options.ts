@@ -1,8 +1,8 @@
 /**
- * Options that several commands have, the checks of option values, and the files and folders that options name. A wrong
- * value ends the command with exit code 2, a missing file or folder with 3. What no option and no variable names is taken
- * from the project that `phasegate init` has set up around the current folder: the sessions, the workflows, and the project
- * that gates look at. What gates may run is always named by an option.
+ * Options that several commands have, the checks of their values, and the files and folders that they name. A wrong value ends the
+ * command with exit code 2, a missing file or folder with 3. The sessions, the workflows and the project that no option and no
+ * variable names are those of the project around the current folder, if `phasegate init` has set it up. An option alone names the
+ * commands that gates may run.
  */
 import { readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -10,17 +10,22 @@ import { delimiter, dirname, join, relative, resolve } from "node:path";
 import process from "node:process";
 import { type Command, InvalidArgumentError } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
-import { LIVING, type LivingStatus } from "../phased/options.js";
+import { LIVING } from "../phased/options.js";
 import { linkIn } from "../sandbox/change.js";
-import { argument, flag, type Given, parsed, preset, repeated, text, type Values, wholeNumber } from "./command.js";
+import {
+  argument,
+  flag,
+  type Given,
+  parsed,
+  preset,
+  repeated,
+  repeatedChoice,
+  text,
+  type Values,
+  wholeNumber,
+} from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { printable, type Terminal } from "./terminal.js";
-
-/** Returns the name of an MCP tool, as clients and models accept it. */
-export function toolName(value: string): string {
-  if (/^[A-Za-z0-9_.-]{1,64}$/.test(value)) return value;
-  throw new InvalidArgumentError("It must be 1 to 64 letters, digits, '_', '-' and '.'.");
-}
 
 /** Splits what a variable says of several folders at ':' (';' on Windows): only the command line can repeat it. */
 export function splitVariables(command: Command): void {
@@ -65,7 +70,6 @@ export function packageFolder(name: string): string {
   return join(dirname(createRequire(import.meta.url).resolve("phasegate/package.json")), name);
 }
 
-/** Returns the folder of the workflows that come with this package. */
 export function startersFolder(): string {
   return packageFolder("starters");
 }
@@ -74,22 +78,13 @@ export function jsonOption(): Given<true | undefined> {
   return flag("--json", "print JSON");
 }
 
-/** Returns `--include-root`: the folders outside a routed workflow from which it may include files. */
 export function includeRootOption(): Given<readonly string[] | undefined> {
   const which =
     "folders that routed workflows may include files from, relative to the folder of workflows; '.' for that folder";
   return parsed("--include-root <folder...>", which, repeated);
 }
 
-/** Returns the absolute path of a file that must exist. Messages call it `what`. */
-export async function requireFile(path: string, what: string): Promise<string> {
-  const file = resolve(path);
-  const found = await stat(file).catch((cause: unknown) => unreadable(file, what, cause));
-  if (!found.isDirectory()) return file;
-  throw new CommandFailure(`${what} is a folder: ${file}`, EXIT.environment, "Name a file.");
-}
-
-/** Returns the absolute path of a folder that must exist. Messages call it `what`. */
+/** Returns the absolute path. Messages call the folder `what`. */
 export async function requireFolder(path: string, what: string): Promise<string> {
   const folder = resolve(path);
   const found = await stat(folder).catch((cause: unknown) => unreadable(folder, what, cause));
@@ -97,7 +92,7 @@ export async function requireFolder(path: string, what: string): Promise<string>
   throw new CommandFailure(`${what} is not a folder: ${folder}`, EXIT.environment, "Name a folder.");
 }
 
-/** Reads a file that only its owner may read. A file that others can read is not secret, and is refused. */
+/** A file that others can read is not secret, and is refused. */
 export async function readSecret(file: string, what: string): Promise<string> {
   const failed = (cause: unknown) => unreadable(file, what, cause);
   const { mode } = await stat(file).catch(failed);
@@ -109,9 +104,13 @@ export async function readSecret(file: string, what: string): Promise<string> {
   return readFile(file, "utf8").catch(failed);
 }
 
-/** Reads a file of JSON. Returns undefined if the file is not JSON. */
+/** Returns undefined if the file is not JSON. */
 export async function readJsonFile(file: string, what: string): Promise<unknown> {
-  const text = await readFile(file, "utf8").catch((cause: unknown) => unreadable(file, what, cause));
+  return jsonIn(await readFile(file, "utf8").catch((cause: unknown) => unreadable(file, what, cause)));
+}
+
+/** Returns undefined if a text is not JSON. */
+export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -126,55 +125,42 @@ export function unreadable(file: string, what: string, cause: unknown): never {
 export function filterOptions() {
   return {
     session: parsed("--session <id>", "only this session; may be repeated", repeated),
-    status: parsed(
-      "--status <status>",
-      `only sessions of this status (${LIVING.join(", ")}); may be repeated`,
-      (value: string, before: readonly LivingStatus[] = []): readonly LivingStatus[] => [...before, statusOf(value)],
-    ),
+    status: repeatedChoice("--status <status>", "only sessions of this status", LIVING),
     workflow: text("--workflow <type>", "only sessions on this workflow"),
     target: text("--target <path>", "only sessions on this target"),
   };
 }
 export type FilterOptions = Values<ReturnType<typeof filterOptions>>;
 
-/** Returns the selection that the options describe. If ids are given, the filters are ignored. */
+/** If ids are given, the filters are ignored. */
 export function choiceOf({ session, status, workflow, target }: FilterOptions): SessionChoice {
   if (session !== undefined) return { sessionIds: session };
   return { query: { status, workflowType: workflow, target } };
 }
 
-function statusOf(value: string): LivingStatus {
-  const status = LIVING.find((known) => known === value);
-  if (status !== undefined) return status;
-  throw new InvalidArgumentError(`Allowed choices are ${LIVING.join(", ")}.`);
+/** An option for a number. Its variable has the name of the option. */
+export function limit(flags: string, description: string, value: number, least = 1): Given<number> {
+  const option = parsed(flags, description, wholeNumber(least));
+  const variable = option.name().replaceAll("-", "_").toUpperCase();
+  return preset(option.env(`PHASEGATE_${variable}`), value);
 }
 
-/** Returns an option for a number, with its variable of the environment and its default. */
-export function limit(flags: string, description: string, name: string, value: number, least = 1): Given<number> {
-  return preset(parsed(flags, description, wholeNumber(least)).env(`PHASEGATE_${name}`), value);
-}
-
-/** Returns the options for the number of attempts at a gate, which a denial needs as well as the server. */
+/** A denial needs them as well as the server. */
 export function attemptOptions() {
   return {
-    maxAttempts: limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
-    maxAttemptsTotal: limit(
-      "--max-attempts-total <n>",
-      "total failures at one phase before a session fails",
-      "MAX_ATTEMPTS_TOTAL",
-      12,
-    ),
+    maxAttempts: limit("--max-attempts <n>", "failures in a row before a session fails", 3),
+    maxAttemptsTotal: limit("--max-attempts-total <n>", "total failures at one phase before a session fails", 12),
   };
 }
 
-/** Reads the number of a port; 0 stands for any free one. */
+/** 0 stands for any free port. */
 export function port(value: string): number {
   const number = wholeNumber(0)(value);
   if (number < 65_536) return number;
   throw new InvalidArgumentError("It must be less than 65536; 0 picks any free port.");
 }
 
-/** A project that init has set up. All paths are absolute. */
+/** A project that init has set up, with absolute paths. */
 export interface OwnProject {
   readonly root: string;
   readonly state: string;
@@ -197,16 +183,13 @@ export async function findOwnProject(): Promise<OwnProject | undefined> {
   return { root, state: join(root, STATE), workflows: hasWorkflows ? workflows : undefined };
 }
 
-/** Refuses a path in a project that goes through a link: who made the project would decide what is written where. */
+/** Refuses a path in a project that goes through a link: the project's maker would decide what is written where. */
 export function refuseLinkedState(project: string, path: string, option = "--state"): void {
   const link = linkIn(project, path);
   if (link === undefined) return;
   const hint = `If you have made the link, give ${option} the place where it leads; if not, delete it.`;
-  throw new CommandFailure(
-    `the folder of ${option} is refused: ${link} in the project is a link`,
-    EXIT.environment,
-    hint,
-  );
+  const message = `the folder of ${option} is refused: ${link} in the project is a link`;
+  throw new CommandFailure(message, EXIT.environment, hint);
 }
 
 /** Lets a command without its `--state` work on the project of the current folder, and prints which one that is. */

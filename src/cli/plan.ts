@@ -64,7 +64,6 @@ function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
   return parser;
 }
 
-/** Prints why a file is not a plan: a diagnostic with the code around it, or JSON with the keys of a parse error. */
 function printFailure(
   { message, remedy: hint, details, url }: PhasegateError<"PLAN_PARSE">,
   text: string,
@@ -72,8 +71,8 @@ function printFailure(
   terminal: Terminal,
 ): void {
   const { file = "", line, column } = details;
-  if (json)
-    return printJson(terminal, { error: "parse_error", message, hint, url, source_path: file, line_number: line });
+  const shown = { error: "parse_error", message, hint, url, source_path: file, line_number: line };
+  if (json) return printJson(terminal, shown);
   const diagnostic: Diagnostic = { severity: "error", code: "PLAN_PARSE", message, hint, file, line, column };
   printLines(terminal, diagnosticLines(diagnostic, file, sourceLines(text), terminal.stdout));
 }
@@ -156,7 +155,7 @@ function itemJson({ text, checked, details, position }: PlanItem) {
   return { text, checked, line: position.line, details };
 }
 
-/** Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused: reading it may never end. */
+/** A pipe or a device is refused: reading it may never end. */
 async function readPlanFile(given: string) {
   try {
     const file = (await stat(given)).isDirectory() ? join(given, "tasks.md") : given;
@@ -186,7 +185,6 @@ async function readBytes(file: string): Promise<Uint8Array> {
 
 const ROLE_MAX = 28;
 
-/** Returns the lines of a plan's file, each with its number and its role, and cut to a width. */
 function explainedLines(text: string, reading: PlanReading, width: number): string[] {
   const source = new SourceText(text);
   const count = source.text(source.lines.length - 1) === "" ? source.lines.length - 1 : source.lines.length;

@@ -1,11 +1,10 @@
-/** Programs that commands start. */
 import { realpath } from "node:fs/promises";
 import process from "node:process";
 import { findCommand } from "../verifiers/allowed-commands.js";
 
 /**
- * Returns the absolute path of a program on the PATH; undefined if there is none. It is looked for outside of a folder that may be
- * somebody else's: an entry of the PATH may be relative, and Windows looks into the current folder first.
+ * Returns the absolute path of a program on the PATH. Programs in `folder` do not count, which may be somebody else's: an entry
+ * of the PATH may be relative, and Windows looks into the current folder first.
  */
 export async function findProgram(name: string, folder: string): Promise<string | undefined> {
   const root = await realpath(folder);

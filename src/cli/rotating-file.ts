@@ -42,8 +42,8 @@ export class RotatingFile {
   }
 
   /**
-   * Writes a line. One that can't be written is dropped, since whoever logs must go on: a full disk must not turn a call
-   * that was carried out into a failure. stderr tells when this begins and when it ends.
+   * Drops a line that can't be written: a full disk must not turn a call that was carried out into a failure. stderr tells when
+   * this begins and when it ends.
    */
   write(line: string): void {
     const file = this.#path;

@@ -5,16 +5,20 @@
 import { InvalidArgumentError } from "commander";
 import type { QuotaLimits } from "../login/quotas.js";
 import { LIVING, type LivingStatus, type Retention } from "../phased/options.js";
-import { ACTION_NAMES, type Action, isAction } from "../tools/phased/actions.js";
+import { ACTION_NAMES } from "../tools/phased/actions.js";
 import {
+  accepting,
   age,
   bare,
   choice,
   flag,
   type Given,
+  knownWords,
   logLevelOption,
+  nameList,
   parsed,
   preset,
+  presetChoice,
   repeated,
   text,
   type Values,
@@ -28,12 +32,11 @@ import {
   routedOption,
   startersOption,
   stateOption,
-  toolName,
   workflowsOption,
 } from "./options.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
 
-/** Returns the options, in the order in which the help lists them. */
+/** Returns the options in the order in which the help lists them. */
 export function serveOptions() {
   return {
     workflows: workflowsOption("folders of phased workflows; of two with the same name, the first counts"),
@@ -87,33 +90,24 @@ export function serveOptions() {
     actions: parsed(
       "--actions <list>",
       "actions that agents may use, joined by ','; all but delete_session if not given",
-      actionList,
+      (value: string) => knownWords(nameList(value), ACTION_NAMES),
     ).env("PHASEGATE_ACTIONS"),
-    enforcement: preset(
-      choice(
-        "--enforcement <how>",
-        "in gates with strict: false, what only warns: rules (strict), or also wrong types and false claims (as-defined)",
-        ["strict", "as-defined"],
-      ).env("PHASEGATE_ENFORCEMENT"),
-      "strict",
-    ),
-    agentSync: preset(
-      choice(
-        "--agent-sync <what>",
-        "plan syncs that agents may request: those that remove nothing from gates and tasks, or any",
-        ["keeps-gates", "any"],
-      ).env("PHASEGATE_AGENT_SYNC"),
-      "keeps-gates",
-    ),
-    claims: preset(
-      choice(
-        "--claims <how>",
-        "how agents claim what no verifier or approval backs: as true, or with a proof that says where it can be seen",
-        ["plain", "backed"],
-      ).env("PHASEGATE_CLAIMS"),
-      "plain",
-    ),
-    poll: limit("--poll <seconds>", "interval of the checks for changed workflows; 0 for never", "POLL", 5, 0),
+    enforcement: presetChoice(
+      "--enforcement <how>",
+      "in gates with strict: false, what only warns: rules (strict), or also wrong types and false claims (as-defined)",
+      ["strict", "as-defined"],
+    ).env("PHASEGATE_ENFORCEMENT"),
+    agentSync: presetChoice(
+      "--agent-sync <what>",
+      "plan syncs that agents may request: those that remove nothing from gates and tasks, or any",
+      ["keeps-gates", "any"],
+    ).env("PHASEGATE_AGENT_SYNC"),
+    claims: presetChoice(
+      "--claims <how>",
+      "how agents claim what no verifier or approval backs: as true, or with a proof that says where it can be seen",
+      ["plain", "backed"],
+    ).env("PHASEGATE_CLAIMS"),
+    poll: limit("--poll <seconds>", "interval of the checks for changed workflows; 0 for never", 5, 0),
     ...trustOptions(),
     // Not from the environment: a variable with the value "false" would count as set.
     allowUnsignedApprovals: flag(
@@ -121,40 +115,17 @@ export function serveOptions() {
       "let the MCP client's user approve without a signature; recorded as unsigned",
     ),
     ...attemptOptions(),
-    maxCheckTime: limit(
-      "--max-check-time <seconds>",
-      "time for all checks of one gate together",
-      "MAX_CHECK_TIME",
-      120,
-    ),
-    maxSessions: limit(
-      "--max-sessions <n>",
-      "active sessions at the same time; 0 for no limit",
-      "MAX_SESSIONS",
-      100,
-      0,
-    ),
-    maxEvidence: limit(
-      "--max-evidence <bytes>",
-      "maximum size of one submission, in bytes of JSON",
-      "MAX_EVIDENCE",
-      10 * 1024 * 1024,
-    ),
+    maxCheckTime: limit("--max-check-time <seconds>", "time for all checks of one gate together", 120),
+    maxSessions: limit("--max-sessions <n>", "active sessions at the same time; 0 for no limit", 100, 0),
+    maxEvidence: limit("--max-evidence <bytes>", "maximum size of one submission, in bytes of JSON", 10 * 1024 * 1024),
     cleanupAfter: parsed(
       "--cleanup-after <ages>",
       "delete phased sessions without a commit for this long: 7d, or by status: completed=7d,failed=30d; never if not given",
       retention,
     ).env("PHASEGATE_CLEANUP_AFTER"),
-    maxTokens: limit(
-      "--max-tokens <n>",
-      "maximum size of an answer, in tokens of 4 characters",
-      "MAX_TOKENS",
-      6000,
-      1000,
-    ),
+    maxTokens: limit("--max-tokens <n>", "maximum size of an answer, in tokens of 4 characters", 6000, 1000),
   };
 }
-/** The options as they are given. */
 export type GivenOptions = Values<ReturnType<typeof serveOptions>>;
 
 /** Reads one age for sessions of every status, or ages by status. */
@@ -175,13 +146,6 @@ function retention(value: string): Retention {
   return Object.fromEntries(ages);
 }
 
-function actionList(value: string): Action[] {
-  const names = value.split(",").map((name) => name.trim());
-  const unknown = names.filter((name) => !isAction(name));
-  if (unknown.length === 0) return names.filter(isAction);
-  throw new InvalidArgumentError(`Unknown: ${unknown.join(", ")}. There are ${ACTION_NAMES.join(", ")}.`);
-}
-
 function routedOptions() {
   return {
     routed: routedOption(),
@@ -191,17 +155,15 @@ function routedOptions() {
       "what picks the next step; if not given, gemini if GEMINI_API_KEY is set, else sampling (the client's model)",
       ["gemini", "sampling", "linear"],
     ),
-    firstStep: preset(
-      choice("--first-step <how>", "how an instance starts: with the first step, or with the decider's choice", [
-        "first",
-        "decider",
-      ]),
-      "first",
+    firstStep: presetChoice(
+      "--first-step <how>",
+      "how an instance starts: with the first step, or with the decider's choice",
+      ["first", "decider"],
     ),
-    routedTools: preset(
-      choice("--routed-tools <how>", "one MCP tool per call, or a single one for all calls", ["separate", "single"]),
+    routedTools: presetChoice("--routed-tools <how>", "one MCP tool per call, or a single one for all calls", [
       "separate",
-    ),
+      "single",
+    ]),
   };
 }
 
@@ -268,7 +230,6 @@ function limitIn(part: string): number {
   throw new InvalidArgumentError(QUOTA);
 }
 
-/** Reads `HOST:PORT`, with IPv6 addresses in brackets. */
 function address(value: string): Address {
   const [, ipv6, name, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/i.exec(value) ?? [];
   const [host, port] = [ipv6 ?? name, Number(digits)];
@@ -276,10 +237,16 @@ function address(value: string): Address {
   throw new InvalidArgumentError("Write HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080; port 0 is any free one.");
 }
 
-function url(value: string): string {
-  if (URL.canParse(value) && /^https?:/.test(value)) return value;
-  throw new InvalidArgumentError("Write a URL, such as https://login.example.");
-}
+const url = accepting(
+  (value) => URL.canParse(value) && /^https?:/.test(value),
+  "Write a URL, such as https://login.example.",
+);
+
+/** A name of an MCP tool that clients and models accept. */
+const toolName = accepting(
+  (value) => /^[A-Za-z0-9_.-]{1,64}$/.test(value),
+  "It must be 1 to 64 letters, digits, '_', '-' and '.'.",
+);
 
 /** Checks for a host that only this machine can reach. */
 function isLoopback(host: string): boolean {

@@ -11,7 +11,7 @@ import { createLooker } from "./opened.js";
 import { jsonOption, limit, stateOption } from "./options.js";
 import { styledStatus } from "./show.js";
 import { withState } from "./state.js";
-import { aligned, counted, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
+import { aligned, counted, print, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
 import { KEY_HINT, readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
@@ -32,9 +32,8 @@ const WAITING = ["approval", "waiver", "host"] as const satisfies readonly Waits
 const DAY = 86_400_000;
 
 const SORT_KEYS = ["created", "updated", "workflow", "target", "status", "phase"] as const;
-type SortKey = (typeof SORT_KEYS)[number];
-const SORTS: Readonly<Record<SortKey, (session: ListedSession) => string>> = {
-  created: ({ createdAt }) => createdAt,
+/** Sessions are listed as they were created, the newest first. */
+const SORTS: Readonly<Record<Exclude<(typeof SORT_KEYS)[number], "created">, (session: ListedSession) => string>> = {
   updated: ({ updatedAt }) => updatedAt,
   workflow: ({ workflowType }) => workflowType,
   target: ({ target }) => target,
@@ -55,7 +54,6 @@ const sessionsOptions = () => ({
   maxAttemptsTotal: limit(
     "--max-attempts-total <n>",
     "the server's limit: with as many failures a session waits for the host",
-    "MAX_ATTEMPTS_TOTAL",
     DEFAULT_LIMITS.maxAttemptsTotal,
   ),
   sort: choice(
@@ -84,10 +82,7 @@ export const sessionsCommand = command({
       const { sessions, broken, total } = await chosenSessions(storage, options, lookAt, Date.now());
       const sized = sizes ? await withSizes(storage, sessions) : sessions;
       if (ids) {
-        printLines(
-          terminal,
-          sessions.map(({ sessionId }) => printable(sessionId)),
-        );
+        for (const { sessionId } of sessions) print(terminal, printable(sessionId));
       } else if (json) {
         const more = broken.length === 0 ? undefined : broken;
         printJson(terminal, { count: sized.length, total, sessions: sized, broken: more });
@@ -107,7 +102,6 @@ interface Chosen {
   readonly total: number;
 }
 
-/** Returns the sessions that the options select, sorted, and those that can't be shown. */
 async function chosenSessions(
   storage: StorageAdapter,
   options: Omit<SessionsOptions, "state" | "maxAttemptsTotal">,
@@ -141,16 +135,14 @@ async function chosenSessions(
     total += items.length;
     cursor = next;
   }
-  // Of those that are stuck, the longest without a commit come first, unless another order is asked for.
-  const direction = options.sort === "updated" ? -1 : 1;
-  return { sessions: sortedBy(sort, sessions, direction).slice(0, limit), broken, total };
-}
-
-function sortedBy(sort: SortKey, sessions: readonly ListedSession[], direction: 1 | -1): readonly ListedSession[] {
-  if (sort === "created") return sessions; // newest first, as they are listed
-  const keyOf = SORTS[sort];
-  const compare = (one: string, other: string) => direction * (Number(one > other) - Number(one < other));
-  return [...sessions].sort((one, other) => compare(keyOf(one), keyOf(other)));
+  if (sort !== "created") {
+    const keyOf = SORTS[sort];
+    const compare = (one: string, other: string) => Number(one > other) - Number(one < other);
+    // Of those that are stuck, the longest without a commit come first, unless another order is asked for.
+    const direction = options.sort === "updated" ? -1 : 1;
+    sessions.sort((one, other) => direction * compare(keyOf(one), keyOf(other)));
+  }
+  return { sessions: sessions.slice(0, limit), broken, total };
 }
 
 interface SizedSession extends ListedSession {

@@ -11,12 +11,8 @@ import { importModule } from "./module-file.js";
 import { refuseLinkedState, requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";
 
-interface OpenOptions {
-  readonly create?: boolean;
-}
-
 /** Opens one kind of state: `state` is the value of `--state`, and `rest` the part after the colon. */
-type OpenKind = (rest: string, state: string, options: OpenOptions) => Promise<StorageAdapter>;
+type OpenKind = (rest: string, state: string, create: boolean) => Promise<StorageAdapter>;
 
 /** The kinds of state by the part before the colon. An adapter is loaded when it is needed. */
 const KINDS: Readonly<Record<string, OpenKind>> = {
@@ -46,7 +42,7 @@ export function parseState(state: string): StateName {
   return kind === "sqlite" && rest !== "" && rest !== MEMORY ? { kind, rest, path: rest } : { kind, rest };
 }
 
-/** Refuses a state, or what another option names, that is in a project, and goes through a link in it. Throws `CommandFailure`. */
+/** Throws `CommandFailure` for a state in a project that goes through a link there. `option` is the one that names it. */
 export function requireNoLink(state: string, project: string, option?: string): void {
   const { path } = parseState(state);
   if (path === undefined) return;
@@ -55,17 +51,17 @@ export function requireNoLink(state: string, project: string, option?: string): 
 }
 
 /** Opens what `--state` names. Without `create`, a place without sessions is refused and not changed. */
-export async function openState(state: string, options: OpenOptions = {}): Promise<StorageAdapter> {
+export async function openState(state: string, { create = false } = {}): Promise<StorageAdapter> {
   const { kind, rest } = parseState(state);
-  if (kind === undefined) return openFolder(state, options);
+  if (kind === undefined) return openFolder(state, create);
   const open = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
-  if (open !== undefined) return open(rest, state, options);
+  if (open !== undefined) return open(rest, state, create);
   const known = ["a folder", ...Object.keys(KINDS).map((name) => `${name}:…`)].join(", ");
   const hint = `The kinds are: ${known}. Write a folder of this name as ./${kind}:….`;
   throw new CommandFailure(`unknown kind of state ${kind}: ${withoutPasswords(state)}`, EXIT.usage, hint);
 }
 
-async function openFolder(path: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+async function openFolder(path: string, create: boolean): Promise<StorageAdapter> {
   await refuseFile(path, create);
   const { FileStorage } = await import("../storage/files/storage.js");
   if (create) return FileStorage.open(resolve(path));
@@ -84,7 +80,7 @@ async function refuseFile(path: string, create: boolean): Promise<void> {
   throw new CommandFailure(message, EXIT.environment, `Write an SQLite database as sqlite:${path}`);
 }
 
-async function openSqlite(name: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+async function openSqlite(name: string, state: string, create: boolean): Promise<StorageAdapter> {
   if (name === "") throw new CommandFailure(`${state} names no file`, EXIT.usage, "Write sqlite:FILE.");
   const { SqliteStorage } = await import("../storage/sqlite/storage.js");
   // SQLite's name for a database in memory, not a file.
@@ -94,7 +90,7 @@ async function openSqlite(name: string, state: string, { create = false }: OpenO
 }
 
 /** Opens a URL as PostgreSQL's own tools accept it, or one after `postgres:`. Commands that only read create no tables. */
-async function openPostgres(rest: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+async function openPostgres(rest: string, state: string, create: boolean): Promise<StorageAdapter> {
   const { url, schema } = withoutSchema(rest.startsWith("//") ? state : rest);
   if (!/^postgres(?:ql)?:\/\/./i.test(url)) {
     const hint = "Write postgres://USER@HOST/DATABASE; set a password in PGPASSWORD or PHASEGATE_STATE.";
@@ -105,7 +101,7 @@ async function openPostgres(rest: string, state: string, { create = false }: Ope
 }
 
 /** Opens `module:./redis.mjs?url=…`: its `openWith` or default export gets the parameters, and `create`. */
-async function openModule(rest: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+async function openModule(rest: string, state: string, create: boolean): Promise<StorageAdapter> {
   const [file = "", ...query] = rest.split("?");
   if (file === "") throw new CommandFailure(`${state} names no file`, EXIT.usage, "Write module:./FILE.mjs.");
   const exported = await importModule(file);
@@ -147,7 +143,6 @@ export async function withState<T>(state: string, use: (storage: StorageAdapter)
   return using(await openState(state), use);
 }
 
-/** The failure of a command on sessions where there are none. */
 export class NoSessions extends CommandFailure {}
 
 async function requireSessions(file: string, where: string): Promise<void> {

@@ -22,7 +22,6 @@ export function print({ stdout }: Terminal, line = ""): void {
   stdout.write(`${line}\n`);
 }
 
-/** Writes lines as {@link print} does. */
 export function printLines(terminal: Terminal, lines: readonly string[]): void {
   for (const line of lines) print(terminal, line);
 }
@@ -46,7 +45,7 @@ export function printable(text: string, { lines = false } = {}): string {
   return lines ? escapeHidden(text.replace(/\r\n/g, "\n")) : singleLine(text);
 }
 
-/** Checks that a person can be asked: input and output are a terminal. */
+/** Returns true if a person can be asked. */
 export function isInteractive({ stdin, stdout }: Terminal): boolean {
   return isTty(stdin) && isTty(stdout);
 }
@@ -63,7 +62,7 @@ export async function ask({ stdin, stdout }: Terminal, question: string): Promis
   }
 }
 
-/** Asks for confirmation. Only `y` and `yes` confirm. */
+/** Only `y` and `yes` confirm. */
 export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
   return /^(y|yes)$/i.test(await ask(terminal, `${question} [y/N] `));
 }
@@ -77,7 +76,10 @@ export function counted(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
-/** Returns the title of a phase, with its number in the plan where that differs. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 export function phaseTitle(number: number, name: string, inPlan?: string): string {
   return `Phase ${number}${inPlan === undefined ? "" : ` (${inPlan} in the plan)`}: ${name}`;
 }

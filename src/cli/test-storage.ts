@@ -1,9 +1,9 @@
 /** `phasegate test-storage`: runs the storage contract over an adapter in a module of the user. */
-import { ContractError, type ContractReport, type ContractResult } from "../testing/contract.js";
+import { ContractError, type ContractResult } from "../testing/contract.js";
 import type { StorageContractModule } from "../testing/storage-contract/stage.js";
 import { defined } from "../workflow/json.js";
 import { argument, command, parsed, text, wholeNumber } from "./command.js";
-import { CommandFailure, EXIT } from "./exit-codes.js";
+import { EXIT, messageOf, usage } from "./exit-codes.js";
 import { importModule } from "./module-file.js";
 import { jsonOption } from "./options.js";
 import { print, printable, printJson, styled, type Terminal } from "./terminal.js";
@@ -27,16 +27,21 @@ export const testStorageCommand = command({
   help: HELP,
   async run({ kills, only, json }, terminal, file) {
     const module = Object.fromEntries(await importModule(file));
-    if (!isContractModule(module)) throw notAContract(file);
+    if (!isContractModule(module)) {
+      const hint =
+        "Export the function open, and if needed the functions reopen, spawn and finish; see docs/storage/own.md.";
+      throw usage(`${file} does not export what the contract needs`, hint);
+    }
     const onResult = json ? undefined : (result: ContractResult) => printResult(result, terminal);
     const report = await reportOf({ ...module, ...defined({ kills }) }, defined({ only, onResult }));
-    if (json) printJson(terminal, report, errorText);
-    else print(terminal, countLine(report));
-    return report.broken === 0 && report.kept > 0 ? EXIT.ok : EXIT.problems;
+    const { kept, broken, notTried } = report;
+    if (json) printJson(terminal, report, (_, value) => (value instanceof Error ? value.message : value));
+    else print(terminal, `${kept} kept, ${broken} broken, ${notTried} not tried`);
+    return broken === 0 && kept > 0 ? EXIT.ok : EXIT.problems;
   },
 });
 
-/** Runs the contract, which is loaded here: no other command needs it. */
+/** The contract is loaded here: no other command needs it. */
 async function reportOf(
   module: StorageContractModule,
   run: Parameters<typeof import("../testing/storage-contract/contract.js").runStorageContract>[1],
@@ -56,18 +61,12 @@ async function reportOf(
   }
 }
 
-/** Checks that there are cases to run: a misspelt name must not look like a success. */
+/** A misspelt name must not look like a success. */
 function requireCases(names: readonly string[], only = ""): void {
   if (names.some((name) => name.includes(only))) return;
   const kinds = [...new Set(names.map((name) => name.slice(0, name.indexOf(":") + 1)))];
   const hint = `Their names begin with ${kinds.join(", ")}; docs/storage/own.md describes them.`;
-  throw new CommandFailure(`no case has "${only}" in its name`, EXIT.usage, hint);
-}
-
-function notAContract(file: string): CommandFailure {
-  const hint =
-    "Export the function open, and if needed the functions reopen, spawn and finish; see docs/storage/own.md.";
-  return new CommandFailure(`${file} does not export what the contract needs`, EXIT.usage, hint);
+  throw usage(`no case has "${only}" in its name`, hint);
 }
 
 function isContractModule(module: object): module is StorageContractModule {
@@ -86,16 +85,4 @@ function printResult({ name, outcome, reason, error }: ContractResult, terminal:
   if (outcome !== "broken") return;
   for (const line of printable(messageOf(error), { lines: true }).trim().split("\n"))
     print(terminal, `            ${line}`);
-}
-
-function countLine({ kept, broken, notTried }: ContractReport): string {
-  return `${kept} kept, ${broken} broken, ${notTried} not tried`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function errorText(_: string, value: unknown): unknown {
-  return value instanceof Error ? value.message : value;
 }

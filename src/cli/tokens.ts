@@ -3,19 +3,29 @@
  * one with a static token. shared-file.ts reads and writes it.
  */
 import { InvalidArgumentError } from "commander";
-import { isPhasegateError } from "../errors.js";
 import {
   createToken,
   isTokenName,
   readTokens,
   type TokenEntry,
   type TokenRequest,
-  type Tokens,
   tokenState,
   tokensText,
 } from "../login/tokens.js";
-import { ROLES, type Role } from "../ports/actor.js";
-import { age, argument, command, type Given, group, logLevelOption, parsed, required, text } from "./command.js";
+import { ROLES } from "../ports/actor.js";
+import {
+  accepting,
+  age,
+  argument,
+  command,
+  type Given,
+  group,
+  logLevelOption,
+  parsed,
+  repeatedChoice,
+  required,
+  text,
+} from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { jsonOption } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
@@ -43,6 +53,11 @@ function tokensOption(): Given<string> {
   return required(text("--tokens <file>", what).env("PHASEGATE_TOKENS"));
 }
 
+const tokenName = accepting(
+  isTokenName,
+  'It must have 1 to 200 visible characters, without "://" and blanks at its ends.',
+);
+
 const addCommand = command({
   name: "add",
   summary: "print a new token, once",
@@ -51,13 +66,7 @@ const addCommand = command({
   options: {
     tokens: tokensOption(),
     logLevel: logLevelOption(),
-    role: required(
-      parsed(
-        "--role <role>",
-        `what the actor may do (${ROLES.join(", ")}); may be repeated`,
-        (value: string, before: readonly Role[] = []): readonly Role[] => [...before, role(value)],
-      ),
-    ),
+    role: required(repeatedChoice("--role <role>", "what the actor may do", ROLES)),
     team: parsed("--team <team>", "team of the sessions that the actor starts", tokenName),
     expires: parsed(
       "--expires <age>",
@@ -134,17 +143,6 @@ function described(entry: TokenEntry, now: number): string {
   ].join("  ");
 }
 
-function tokenName(value: string): string {
-  if (isTokenName(value)) return value;
-  throw new InvalidArgumentError('It must have 1 to 200 visible characters, without "://" and blanks at its ends.');
-}
-
-function role(value: string): Role {
-  const found = ROLES.find((name) => name === value);
-  if (found !== undefined) return found;
-  throw new InvalidArgumentError(`It must be one of: ${ROLES.join(", ")}.`);
-}
-
 function lifetime(value: string): number {
   const milliseconds = age(value);
   if (milliseconds > 0) return milliseconds;
@@ -152,37 +150,33 @@ function lifetime(value: string): number {
 }
 
 const WHAT = "the tokens file";
-/** Hashes are no secrets, but names and roles are nobody else's business. */
+/** For the owner alone: hashes are not secret, but the names and roles concern nobody else. */
 const MODE = 0o600;
 
 export class TokensFile {
   readonly file: string;
+  /** Returns the text for `createTokenLogin`: the same until the file changes. One that can't be read is reported once. */
+  readonly current: (report: (error: unknown) => void) => string;
   readonly #now: () => number;
-  readonly #current: (report: (error: unknown) => void) => string;
 
   constructor(file: string, now: () => number = Date.now) {
     this.file = followed(file, WHAT);
     this.#now = now;
-    this.#current = lastReadable(this.file, WHAT, (text) => {
+    this.current = lastReadable(this.file, WHAT, (text) => {
       this.#parse(text);
       return text;
     });
   }
 
-  /** The text for `createTokenLogin`: the same until the file changes. One that can't be read is reported once. */
-  current(report: (error: unknown) => void): string {
-    return this.#current(report);
-  }
-
   list(): readonly TokenEntry[] {
-    return [...this.#parse(readText(this.file, WHAT)).values()];
+    return this.#parse(readText(this.file, WHAT));
   }
 
-  /** Adds a token, and the file if there is none. Returns the token, which is nowhere else. */
+  /** Adds a token, and makes the file if it is missing. Returns the token, which is nowhere else. */
   add(request: TokenRequest): Promise<{ readonly token: string; readonly entry: TokenEntry }> {
     return changeFile(this.file, () => {
       const before = readText(this.file, WHAT, "");
-      const entries = before === "" ? [] : [...this.#parse(before).values()];
+      const entries = before === "" ? [] : this.#parse(before);
       const created = createToken(request, this.#now());
       writeFile(this.file, tokensText([...entries, created.entry]), before, MODE);
       return created;
@@ -193,7 +187,7 @@ export class TokensFile {
   revoke(nameOrId: string): Promise<{ readonly found: number; readonly revoked: readonly TokenEntry[] }> {
     return changeFile(this.file, () => {
       const before = readText(this.file, WHAT);
-      const entries = [...this.#parse(before).values()];
+      const entries = this.#parse(before);
       const found = entries.filter(({ id, name }) => id === nameOrId || name === nameOrId);
       const revoked = found.filter((entry) => entry.revoked === undefined);
       const time = new Date(this.#now()).toISOString();
@@ -203,12 +197,7 @@ export class TokensFile {
     });
   }
 
-  #parse(text: string): Tokens {
-    try {
-      return readTokens(text, this.file);
-    } catch (error) {
-      if (!isPhasegateError(error)) throw error;
-      throw new CommandFailure(error.message, EXIT.usage, error.remedy, { cause: error });
-    }
+  #parse(text: string): readonly TokenEntry[] {
+    return [...readTokens(text, this.file).values()];
   }
 }

@@ -6,7 +6,7 @@ import { InvalidArgumentError } from "commander";
 import { type Approvers, checkApprovers } from "../approval/approvers.js";
 import type { EngineOptions } from "../phased/options.js";
 import type { Verifier } from "../ports/verifier.js";
-import { type Given, parsed, repeated, text, type Values } from "./command.js";
+import { accepting, type Given, parsed, repeated, text, type Values } from "./command.js";
 import { usage } from "./exit-codes.js";
 import { approversOption, readSecret } from "./options.js";
 
@@ -25,7 +25,6 @@ export type TrustOptions = Values<ReturnType<typeof trustOptions>>;
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Returns the option for the key that makes the hash chains of logs HMAC chains. */
 export function hashKeyOption(): Given<string | undefined> {
   const what = "a file with the key for the hash chains of the sessions' logs";
   return text("--hash-key-file <file>", what).env("PHASEGATE_HASH_KEY_FILE");
@@ -38,7 +37,7 @@ export interface Trust extends Pick<EngineOptions, "hashKey"> {
   readonly approvers: Approvers;
 }
 
-/** Reads the approvers and the key. If a name is in both places, the one from `--approver` wins. */
+/** If a name is in both places, the key from `--approver` wins. */
 export async function readTrust(options: TrustOptions): Promise<Trust> {
   const { approvers, ...key } = await readCurrentTrust(options, (error) => {
     throw error;
@@ -46,38 +45,31 @@ export async function readTrust(options: TrustOptions): Promise<Trust> {
   return { approvers: approvers(), ...key };
 }
 
-/** Approvers and a key for a server, which sees a change of the approvers' file at once. */
 export interface CurrentTrust extends Pick<EngineOptions, "hashKey"> {
   /** Returns the approvers as they are now: the same object until they change. */
   readonly approvers: () => Approvers;
 }
 
-/** Reads the same for a server. A file that becomes unreadable is reported, and its last approvers are kept. */
+/** A file that becomes unreadable is reported, and its last approvers are kept. */
 export async function readCurrentTrust(options: TrustOptions, report: (error: unknown) => void): Promise<CurrentTrust> {
-  const approvers = await currentApprovers(options, report);
-  approvers();
-  return { approvers, ...(await readHashKey(options)) };
-}
-
-async function currentApprovers(
-  { approvers, approver }: TrustOptions,
-  report: (error: unknown) => void,
-): Promise<() => Approvers> {
+  const { approver } = options;
   checkApprovers({ ...approver });
   // Loaded here: a command without such a file starts 5 ms sooner.
-  const file = approvers === undefined ? undefined : new (await import("./approvers.js")).ApproversFile(approvers);
-  let seen: Approvers | undefined;
-  let merged: Approvers = { ...approver };
-  return () => {
+  const file =
+    options.approvers === undefined ? undefined : new (await import("./approvers.js")).ApproversFile(options.approvers);
+  let seen = file?.current(report);
+  let merged: Approvers = { ...seen, ...approver };
+  const approvers = () => {
     const now = file?.current(report);
     if (now !== seen) [seen, merged] = [now, { ...now, ...approver }];
     return merged;
   };
+  return { approvers, ...(await readHashKey(options)) };
 }
 
 const KEY_LENGTH_MIN = 32;
 
-/** Reads the key as text, without the line end that editors add. */
+/** Reads the key as text, without the line ends that editors add. */
 export async function readHashKey({
   hashKeyFile,
 }: Pick<TrustOptions, "hashKeyFile">): Promise<{ readonly hashKey?: string }> {
@@ -98,7 +90,7 @@ export function projectOption(what = "folder of the targets, which gates check")
   return text("--project <dir>", what).env("PHASEGATE_PROJECT");
 }
 
-/** Returns the options that let gates run commands and ask servers. Without them, gates read files and git only. */
+/** Without these options, gates read files and git only. */
 export function verifierOptions() {
   return {
     allowCommand: parsed(
@@ -121,13 +113,12 @@ export function verifierOptions() {
 
 export type VerifierOptions = Values<ReturnType<typeof verifierOptions>> & { readonly project?: string };
 
-/** Creates the built-in verifiers of a project. Without a project there are none. */
+/** Returns the built-in verifiers of a project; nothing without a project. */
 export async function openVerifiers(
   { project, allowCommand = {}, allowHost = [], allowEnv = [] }: VerifierOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Readonly<Record<string, Verifier>>> {
   if (project === undefined) {
-    // No verifier could use it.
     const allowed = {
       "--allow-command": Object.keys(allowCommand),
       "--allow-host": allowHost,
@@ -157,7 +148,7 @@ function commandIn(value: string): Record<string, string> {
   throw new InvalidArgumentError('Write it as NAME, NAME=/absolute/path or "NAME ARGUMENTS".');
 }
 
-function variableName(value: string): string {
-  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return value;
-  throw new InvalidArgumentError("Give only the variable's name: its value is read from this process's environment.");
-}
+const variableName = accepting(
+  (value) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(value),
+  "Give only the variable's name: its value is read from this process's environment.",
+);

@@ -12,7 +12,7 @@ import { shown } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import type { FieldGate } from "../workflow/structure.js";
 import { argument, command, flag, group, logLevelOption, parsed, wholeNumber } from "./command.js";
-import { diagnosticLines, type SourceLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
+import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import { type FoundFiles, type FoundWorkflow, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
 import { includeRootOption, jsonOption, requireFolder, startersFolder, startersOption } from "./options.js";
@@ -68,7 +68,7 @@ export const validateCommand = command({
   },
 });
 
-/** Returns the verifiers that serve would have with these options; undefined without a project. */
+/** The verifiers that serve would have with these options; undefined without a project. */
 async function hostVerifiers(options: VerifierOptions) {
   const project = options.project === undefined ? undefined : await requireFolder(options.project, "the project");
   const verifiers = await openVerifiers({ ...options, project }, process.env);
@@ -97,12 +97,13 @@ async function printAll(
     const whose = `the verifiers of ${unchecked.join(", ")}`;
     print(terminal, `${whose}: give --project, --allow-command and --allow-host as for serve to check what it allows`);
   }
-  print(terminal, `${counted(found.length, "workflow")}: ${problemCount(found)}`);
+  const problems = `${counted(count(found, "error"), "error")}, ${counted(count(found, "warning"), "warning")}`;
+  print(terminal, `${counted(found.length, "workflow")}: ${problems}`);
 }
 
 async function printDiagnostics({ read, source }: FoundFiles, folder: string, terminal: Terminal): Promise<void> {
   const { shown, more } = shownDiagnostics(read.diagnostics);
-  const sources = new Map<string, SourceLines | undefined>();
+  const sources = new Map<string, readonly string[] | undefined>();
   for (const diagnostic of shown) {
     const { file } = diagnostic;
     if (!sources.has(file)) {
@@ -149,10 +150,6 @@ function asJson(found: readonly FoundFiles[]) {
     taken,
   }));
   return { workflows, errors: count(found, "error"), warnings: count(found, "warning") };
-}
-
-function problemCount(found: readonly FoundFiles[]): string {
-  return `${counted(count(found, "error"), "error")}, ${counted(count(found, "warning"), "warning")}`;
 }
 
 function count(found: readonly FoundFiles[], severity: "error" | "warning"): number {

@@ -83,15 +83,6 @@ const CHECKS: OptionChecks<HttpApiOptions> = {
 };
 const PHASED_CHECKS = { tool: optionally(having("the options of a tool")) };
 
-/** Without a login there is no actor that a rule could be asked about. */
-function nobodyToAsk(): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", "createHttpApi: tool.authorize needs a login", {
-    remedy:
-      "Give login, or tool.actor: whom the rule is asked about. Or use the option authorize, which decides on each request.",
-    details: { field: "login", expected: "a login" },
-  });
-}
-
 /**
  * Creates a handler that serves phased sessions or routed workflows over HTTP: for Node, Hono, Next, Bun, Deno and edge
  * runtimes alike. It serves its OpenAPI document, the one of `openApiDocument`, at `/openapi.json`.
@@ -104,7 +95,14 @@ export function createHttpApi(engine: Engine | RoutedEngine, options: PhasedHttp
   const isRouted = !("cleanup" in engine);
   checkOptions<HttpApiOptions>("createHttpApi", options, isRouted ? CHECKS : { ...CHECKS, ...PHASED_CHECKS });
   const { login, authorize, tool } = options;
-  if (tool?.authorize !== undefined && tool.actor === undefined && login === undefined) throw nobodyToAsk();
+  if (tool?.authorize !== undefined && tool.actor === undefined && login === undefined) {
+    // There is no actor that the rule could be asked about.
+    throw new PhasegateError("INVALID_INPUT", "createHttpApi: tool.authorize needs a login", {
+      remedy:
+        "Give login, or tool.actor: whom the rule is asked about. Or use the option authorize, which decides on each request.",
+      details: { field: "login", expected: "a login" },
+    });
+  }
   // By name, as a copy has no getters of a class: without the login, everybody would be the host.
   const rules = { login, authorize };
   const given = { ...options, ...rules, basePath: normalizedBase(options.basePath) };
@@ -126,7 +124,6 @@ export function openApiDocument(kind: "phased" | "routed", options: PhasedHttpOp
 
 type Options = HttpApiOptions & { readonly basePath: string };
 
-/** Answers requests to one kind of sessions. */
 function handlerOf<Call extends string>(service: Service<Call>, options: Options): HttpApi {
   return async (request) => {
     const answered = await answer(service, request, options).catch((error: unknown) => {
@@ -210,7 +207,6 @@ function corsHeaders(request: Request, cors: CorsOptions | undefined): Record<st
   return allowed === undefined ? vary : { ...vary, "access-control-allow-origin": allowed };
 }
 
-/** Returns the headers that a browser asks for before it lets a page send JSON. */
 function preflightHeaders(allow: string): Record<string, string> {
   return {
     "access-control-allow-methods": allow,
@@ -219,7 +215,6 @@ function preflightHeaders(allow: string): Record<string, string> {
   };
 }
 
-/** The parameters of a request, or its refusal. */
 type ReadParams =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly refusal: HttpRefusal };
@@ -269,7 +264,6 @@ function isEncoded(search: string): boolean {
 const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
 const DECODED = /^(?:utf-?8|us-ascii)$/i;
 
-/** Reads a body of JSON of at most `maxBytes`. */
 async function readBody(request: Request, maxBytes: number): Promise<ReadParams> {
   const encoding = request.headers.get("content-encoding") ?? "identity";
   if (!isJson(request.headers.get("content-type"))) return { ok: false, refusal: REFUSALS.notJsonType };

@@ -24,7 +24,7 @@ export interface Health {
    * answer, and from {@link Health.drain} on) and `/metrics`. Undefined for any other path. Never rejects.
    */
   handle(request: Request): Promise<Response | undefined>;
-  /** From now on the server is not ready: whoever sends it calls must choose another one. */
+  /** From now on the server is not ready: its callers must choose another one. */
   drain(): void;
 }
 
@@ -83,7 +83,6 @@ function storageProbe(
   };
 }
 
-/** Returns false if the answer does not come in time. */
 function within(answer: Promise<boolean>, milliseconds: number): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = systemClock.after(milliseconds, () => resolve(false));

@@ -19,7 +19,6 @@ export interface OpenApiOptions {
   readonly version?: string;
 }
 
-/** One route of the HTTP API. */
 export interface Route<Call extends string = string> {
   /** The call that it makes; also the name of the operation. */
   readonly call: Call;
@@ -52,10 +51,8 @@ export interface HttpCall<Call extends string> {
   readonly signal: AbortSignal;
 }
 
-/** One kind of sessions over HTTP. */
 export interface Service<Call extends string> {
   readonly routes: readonly Route<Call>[];
-  /** The OpenAPI document. */
   readonly document: object;
   /** The codes that its clients know for some of the codes of refusals. */
   readonly codes: Readonly<Record<string, string | undefined>>;
@@ -76,7 +73,6 @@ const MEANINGS: Readonly<Record<number, string>> = {
   503: "BUSY or SESSION_LIMIT: nothing was done",
 };
 
-/** What a document is made from. */
 interface Described {
   readonly routes: readonly Route[];
   /** The schemas of the answers by name, with that of refusals, `Error`. */
@@ -86,7 +82,6 @@ interface Described {
   readonly title: string;
 }
 
-/** Returns an OpenAPI 3.1 document as plain JSON. */
 export function documentOf({ routes, schemas, meanings, title }: Described, options: OpenApiOptions): OpenApiNode {
   const { version = "1.0.0" } = options;
   const basePath = normalizedBase(options.basePath);
@@ -134,7 +129,6 @@ function content(name: string): OpenApiNode {
   return { content: { "application/json": { schema: { $ref: `#/components/schemas/${name}` } } } };
 }
 
-/** A parameter of a query. */
 interface QueryParameter {
   readonly name: string;
   readonly in: "query";
@@ -161,7 +155,6 @@ function requestName(call: string): string {
   return `${words.join("")}Request`;
 }
 
-/** Returns the JSON Schema of what is sent (`input`) or answered (`output`). */
 export function jsonSchema(schema: z.core.$ZodType, io: "input" | "output"): OpenApiNode {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { unrepresentable: "any", io });
   return rest;

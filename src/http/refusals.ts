@@ -1,7 +1,6 @@
 /** The statuses and messages of refusals by HTTP itself, in the codes of routed workflows. */
 import type { Refusal } from "../tools/routed/refusals.js";
 
-/** A refusal: its HTTP status and body. */
 export interface HttpRefusal {
   readonly status: number;
   readonly body: { readonly error_code: string; readonly message: string; readonly details?: object | undefined };
@@ -68,22 +67,18 @@ export const REFUSALS = {
   ),
 } satisfies Readonly<Record<string, HttpRefusal>>;
 
-/** Returns the refusal of a parameter that is in the query twice. */
 export function repeatedParameter(field: string): HttpRefusal {
   return wrongField(field, "Send it once.");
 }
 
-/** Returns the refusal of a path that does not exist. */
 export function notFound(paths: readonly string[]): HttpRefusal {
   return refused(404, "There is nothing at this path.", `The paths are ${paths.join(", ")}.`);
 }
 
-/** Returns the refusal of a method that the path does not support. */
 export function wrongMethod(path: string, allow: string): HttpRefusal {
   return refused(405, `${path} supports ${allow}.`, METHODS);
 }
 
-/** Returns the refusal of a body over the limit, in bytes. */
 export function tooLarge(limit: number): HttpRefusal {
   const remedy = "Store large results where they can be read, and report that place.";
   return refused(413, `The request body may have at most ${limit} bytes.`, remedy, { limit });

@@ -35,7 +35,6 @@ function route(
   return { call, method, path: `/workflows/${call}`, summary, refusals, request: REQUESTS[call], answer };
 }
 
-/** The routes: one for each call of a routed workflow. */
 export const ROUTES: readonly Route<RoutedCall>[] = [
   route("list", "GET", ALWAYS, "List the workflows"),
   route("start", "POST", DECIDING, "Start an instance"),
@@ -59,7 +58,6 @@ const MEANINGS: Readonly<Record<number, string>> = {
   502: "The decider gave no usable answer: the report is kept, and retry decides on it again",
 };
 
-/** Returns the OpenAPI document of routed workflows. */
 export function routedDocument(options: OpenApiOptions): OpenApiNode {
   const answers = [...new Set(Object.values(ANSWERS))].map((schema) => [
     NAMES.get(schema) ?? "",
@@ -72,7 +70,6 @@ export function routedDocument(options: OpenApiOptions): OpenApiNode {
 /** Maximum size of one page of a history, in characters of JSON. */
 const PAGE_CHARACTERS = 256 * 1024;
 
-/** Serves routed workflows. */
 export function routedService(engine: RoutedEngine, options: OpenApiOptions): Service<RoutedCall> {
   const names = new Map(ROUTES.map(({ call }) => [call, call]));
   const context: RoutedContext = { engine, names, pageChars: PAGE_CHARACTERS };

@@ -7,7 +7,7 @@ import type { InspectorSources } from "../read/sources.js";
 import type { RoutedSession } from "../routed/session.js";
 import type { ActionBody, HostAction } from "./wire.js";
 
-/** Who acts and why, and the phase that they have seen: the session may be at the next one by now. */
+/** A person's name and reason, and the phase that the person has seen: the session may be at the next one by now. */
 interface Said {
   readonly by: string;
   readonly note: string;

@@ -25,7 +25,7 @@ export type InspectorAccess =
   | { readonly authorize: AdmitRequest }
   /**
    * Whom this login lets in, by the header `Authorization`, or by a token that the page takes once. The engines are then used
-   * as the actor: who may see what, answer and act is decided by roles. `createTokenLogin` of `phasegate/login` makes one.
+   * as the actor: its roles decide what it may see, answer and do. `createTokenLogin` of `phasegate/login` makes one.
    */
   | { readonly login: InspectorLogin };
 
@@ -104,7 +104,8 @@ export class Guard {
     const site = request.headers.get("sec-fetch-site") ?? "none";
     const isNavigation = request.method === "GET" && request.headers.get("sec-fetch-mode") === "navigate";
     const isElsewhere = site !== "same-origin" && site !== "none" && !isNavigation;
-    if (isElsewhere || (origin !== null && hostIn(origin) !== host))
+    const from = origin !== null && URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined;
+    if (isElsewhere || (origin !== null && from !== host))
       throw refusal(403, "ORIGIN_REFUSED", "Requests of other web pages are refused.");
   }
 
@@ -184,10 +185,6 @@ function accessOf(access: InspectorAccess): InspectorAccess {
 
 function notLoggedIn(remedy: string): Refused {
   return refusal(401, "LOGIN_REQUIRED", "You are not logged in.", remedy);
-}
-
-function hostIn(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined;
 }
 
 /** Compares digests: how long it takes says nothing about the secret. */

@@ -23,7 +23,7 @@ import { attemptOf, attemptsOf, commitsOf, detailOf } from "../read/session.js";
 import { Activities, notThere, RecordedReader, type Source, sourcesOf } from "../read/sources.js";
 import { type StatisticsRead, statisticsOf } from "../read/statistics.js";
 import { type Answered, answer, askedBy, askedOtherwise, Inboxes, waitingOf } from "../read/waiting.js";
-import { parseSessionId } from "../workflow/names.js";
+import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
 import { Guard, Refused, refusal, SECURITY_HEADERS } from "./guard.js";
 import { Streams } from "./live.js";
@@ -108,7 +108,7 @@ interface App {
   readonly registrations: Registrations;
 }
 
-/** Returns the inspector as an actor has it: engines that know only what they may see, and what their roles let them do. */
+/** Returns the inspector as an actor has it: the engines know only what the actor may see, and do what the roles allow. */
 function appFor(app: App, actor: Actor | undefined): App {
   if (actor === undefined) return app;
   const { engine, routed, actions = [], unsigned = false } = app.options;
@@ -121,12 +121,6 @@ function appFor(app: App, actor: Actor | undefined): App {
     unsigned: unsigned && may("decide"),
   };
   return { ...app, options, sources: sourcesOf(options, actor), actor };
-}
-
-/** Names all who may see the same as an actor. */
-function seenBy(actor: Actor | undefined): string {
-  const seesAll = actor === undefined || byOwner({ actor, action: "see", operation: "inspect" });
-  return seesAll ? "all" : actorKey(actor);
 }
 
 async function answered(app: App, request: Request): Promise<Response> {
@@ -177,11 +171,13 @@ interface Call {
   readonly query: URLSearchParams;
   /** The part of the path that its route leaves open: the id of a session, or the type of a workflow. */
   readonly name: string;
+  /** The same as the id of a session; throws `INVALID_INPUT` if it can't be one. */
+  readonly id: SessionId;
   /** The second one: an attempt. */
   readonly index: string;
 }
 
-/** What answers requests, by their paths below `api/`. Nothing is there if the answer is undefined. */
+/** The functions that answer requests, by the paths below `api/`. Nothing is there if the answer is undefined. */
 type Routes = Readonly<Record<string, (app: App, call: Call) => object | undefined | Promise<object | undefined>>>;
 
 const READS: Routes = {
@@ -194,44 +190,44 @@ const READS: Routes = {
     if (request.method === "HEAD") throw wrongMethod();
     return streams.open(actor, sources, request, () => guard.admit(request));
   },
-  inbox: ({ inboxes, options, actor }) => inboxes.read(seenBy(actor), options),
+  inbox: ({ inboxes, options, actor }) => {
+    const seesAll = actor === undefined || byOwner({ actor, action: "see", operation: "inspect" });
+    // One inbox is read for all who may see the same.
+    return inboxes.read(seesAll ? "all" : actorKey(actor), options);
+  },
   statistics: ({ options, statistics }, { query }) =>
     statisticsOf(options, query.get("workflow") ?? undefined, statistics),
   workflows: ({ options }) => workflowsOf(options, options.codeFrame),
   "workflows/*": ({ options }, { name }) => workflowOf(options, name, options.codeFrame),
   sessions: ({ sources, clock }, { query }) => listSessions(sources, query, clock.now()),
-  "sessions/*": async ({ options, sources, activities, actor }, { name }) => {
-    const id = parseSessionId(name);
+  "sessions/*": async ({ options, sources, activities, actor }, { id }) => {
     return { ...(await detailOf(options, sources, id, actor)), ...activities.of(id) };
   },
-  "sessions/*/audit": async ({ options: { engine, routed, recorded }, sources, actor }, { name }) => {
-    const id = parseSessionId(name);
+  "sessions/*/audit": async ({ options: { engine, routed, recorded }, sources, actor }, { id }) => {
     // Of a damaged session, too: the audit says where its log is damaged.
     const { kind } = await placeIn(sources, id);
     if (kind === "recorded") return recorded && new RecordedReader(recorded, actor).audit(id);
     return kind === "phased" ? engine?.session(id).audit() : routed?.session(id).audit();
   },
-  "sessions/*/waiting": async ({ options, sources }, { name }) => {
-    const id = parseSessionId(name);
+  "sessions/*/waiting": async ({ options, sources }, { id }) => {
     const waiting = await waitingOf(options, await kindOf(sources, id), id);
     if (waiting === undefined) throw notThere("it waits for nobody", id);
     return waiting;
   },
-  "sessions/*/commits": async (app, { name, query }) =>
-    commitsOf(await phasedSession(app, name), numberIn(query, "cursor")),
-  "sessions/*/attempts": async (app, { name, query }) =>
-    attemptsOf(await phasedSession(app, name), numberIn(query, "cursor")),
-  "sessions/*/attempts/*": async (app, { name, index }) =>
-    attemptOf(await phasedSession(app, name), numberOf("attempt", index, "Give its index in the list of attempts.")),
+  "sessions/*/commits": async (app, { id, query }) =>
+    commitsOf(await phasedSession(app, id), numberIn(query, "cursor")),
+  "sessions/*/attempts": async (app, { id, query }) =>
+    attemptsOf(await phasedSession(app, id), numberIn(query, "cursor")),
+  "sessions/*/attempts/*": async (app, { id, index }) =>
+    attemptOf(await phasedSession(app, id), numberOf("attempt", index, "Give its index in the list of attempts.")),
 };
 
-async function phasedSession({ options: { engine }, sources }: App, name: string): Promise<Session> {
-  const id = parseSessionId(name);
+async function phasedSession({ options: { engine }, sources }: App, id: SessionId): Promise<Session> {
   if ((await kindOf(sources, id)) !== "phased" || engine === undefined) throw notFound();
   return engine.session(id);
 }
 
-/** What needs no login: who is invited need not know the token, as the invitation is a secret of its own. */
+/** These need no login: an invited person need not know the token, as the invitation is a secret of its own. */
 const OPEN: Routes = {
   login: async ({ guard, base }, { request }) => {
     const { token } = await bodyOf(request, loginBody);
@@ -249,15 +245,13 @@ const OPEN: Routes = {
 };
 
 const WRITES: Routes = {
-  "sessions/*/challenge": async ({ options, sources, approvers, clock }, { name, request }) => {
-    const id = parseSessionId(name);
+  "sessions/*/challenge": async ({ options, sources, approvers, clock }, { id, request }) => {
     const body = await bodyOf(request, challengeBody);
     const asked = await askedBy(options, await kindOf(sources, id), id);
     if (asked?.question.request !== body.request) throw askedOtherwise(id);
     return challengeFor(asked.question, approvers(), body, originOf(request), clock);
   },
-  "sessions/*/answer": async ({ options, sources, actor }, { name, request }) => {
-    const id = parseSessionId(name);
+  "sessions/*/answer": async ({ options, sources, actor }, { id, request }) => {
     const said = await bodyOf(request, answerBody);
     if (said.signature === undefined && options.unsigned !== true) {
       const remedy = "Sign it with a passkey, or with `phasegate approve`, `waive` or `deny`.";
@@ -270,8 +264,7 @@ const WRITES: Routes = {
     if (asked?.question.request !== said.request || isWaiver !== (said.what === "waiver")) throw askedOtherwise(id);
     return { status: statusAfter(await answer(asked, { ...said, by })) };
   },
-  "sessions/*/action": async ({ options, sources, actor }, { name, request }) => {
-    const id = parseSessionId(name);
+  "sessions/*/action": async ({ options, sources, actor }, { id, request }) => {
     const body = await bodyOf(request, actionBody);
     if (options.actions?.includes(body.action) !== true) {
       const remedy = "Ask an operator, or the host: `phasegate inspect --allow-actions`.";
@@ -302,7 +295,13 @@ async function call(routes: Routes, segments: readonly string[], app: App, reque
   const route = routeOf(routes, segments) ?? "";
   const query = new URL(request.url).searchParams;
   const [, name = "", , index = ""] = segments;
-  const answer = await routes[route]?.(app, { request, query, name, index });
+  const asked: Call = {
+    ...{ request, query, name, index },
+    get id() {
+      return parseSessionId(name);
+    },
+  };
+  const answer = await routes[route]?.(app, asked);
   if (answer === undefined) throw notFound();
   return isResponse(answer) ? answer : json(answer);
 }

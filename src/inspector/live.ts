@@ -41,7 +41,7 @@ interface Watching {
   readonly ready: Promise<unknown>;
 }
 
-/** The streams of all: one for those who see everything in the name of the host, and one for each actor. */
+/** The streams: one for all who see everything in the name of the host, and one for each actor. */
 export class Streams {
   readonly #storages: ReadonlySet<StorageAdapter>;
   readonly #tools: Tools;
@@ -57,9 +57,9 @@ export class Streams {
   }
 
   /**
-   * Opens a stream. `sources` are what the actor may see, and `admit` tells who sends the request if it came now: it is asked with
-   * every beat, and the stream of somebody whose login has ended is closed. Resolves when nothing is missed any more: the page
-   * then reads what there is.
+   * Opens a stream. `sources` are those that the actor may see. `admit` tells who would send the request now: it is asked with
+   * every beat, and a stream is closed when its login has ended. Resolves when nothing is missed any more: the page then reads
+   * what there is.
    */
   async open(
     actor: Actor | undefined,
@@ -175,7 +175,7 @@ interface Queue {
   isTelling: boolean;
 }
 
-/** The stream of those who may see the same. */
+/** One stream for all who may see the same. */
 class Live {
   readonly #sources: readonly Source[];
   readonly #tools: Tools;
@@ -193,7 +193,7 @@ class Live {
   #queues: ReadonlyMap<string, Queue> = new Map();
   #end = new AbortController();
 
-  /** `sees` tells of a commit whether these pages may see its session; `onEmpty` is called when the last page is closed. */
+  /** `sees` says whether these pages may see the session of a commit; `onEmpty` is called when the last page is closed. */
   constructor(
     sources: readonly Source[],
     tools: Tools,
@@ -339,7 +339,7 @@ class Live {
     }
     if (this.#pages.size > 0) return;
     this.#end.abort();
-    // What is committed while nobody looks is not kept: who comes back later reads everything anew.
+    // Commits are not kept while nobody looks: a page that comes back later reads everything anew.
     this.#kept.length = 0;
     this.#number += 1;
     this.#onEmpty();

@@ -1,6 +1,6 @@
 /**
- * Passkeys on the page: what an approver signs for an answer, and the registration of a passkey by an invitation. What counts
- * as a signature is decided in approval/.
+ * Passkeys on the page: what an approver signs for an answer, and the registration of a passkey by an invitation. approval/
+ * decides what counts as a signature.
  */
 import { type Approvers, type Invitations, keysOf, type Passkey } from "../approval/approvers.js";
 import { type PasskeyPlace, passkeyChallenge, readRegistration, registrationOptions } from "../approval/passkey.js";
@@ -15,7 +15,6 @@ const REGISTER_MS = 5 * 60_000;
 /** Registrations that are under way at once; the oldest is given up. */
 const UNDER_WAY = 100;
 
-/** Returns who may approve, and with which kinds of keys. */
 export function approversIn(approvers: Approvers): About["approvers"] {
   return Object.keys(approvers).map((name) => {
     const kinds = keysOf(approvers, name).map((key) => (typeof key === "string" ? "ed25519" : "passkey"));

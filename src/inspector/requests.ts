@@ -47,7 +47,6 @@ export type ChallengeBody = Readonly<z.infer<typeof challengeBody>>;
 export type AnswerBody = Readonly<z.infer<typeof answerBody>>;
 export type ActionBody = Readonly<z.infer<typeof actionBody>>;
 
-/** Reads a body, up to a limit, and checks it. */
 export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Promise<T> {
   const read = await readText(request, BODY_MAX);
   if (!read.ok && read.why === "large") throw invalid("body", `at most ${BODY_MAX} bytes`, "Write less.");
@@ -78,7 +77,6 @@ export function originOf({ headers, url }: Request): string {
   return headers.get("origin") ?? new URL(url).origin;
 }
 
-/** Returns the whole number that a query gives for a key; undefined if it gives none. */
 export function numberIn(query: URLSearchParams, key: string): number | undefined {
   const value = query.get(key);
   return value === null ? undefined : numberOf(key, value, "Begin at the first page.");

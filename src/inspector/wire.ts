@@ -75,7 +75,6 @@ export interface WorkflowDetail extends WorkflowFacts {
   }[];
 }
 
-/** One thing that a gate asks for. */
 export interface GateLine {
   readonly what: "field" | "rule" | "check" | "approval" | "open";
   /** The field or the verifier; empty for the evidence as a whole. */

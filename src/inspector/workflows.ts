@@ -7,7 +7,6 @@ import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js
 import type { InspectorOptions } from "./options.js";
 import type { BrokenWorkflow, DiagnosticText, GateLine, WorkflowLine, WorkflowList, WorkflowView } from "./wire.js";
 
-/** Returns the source text of a diagnostic around its line, for people. */
 type CodeFrame = InspectorOptions["codeFrame"];
 
 /** A workflow of either kind: its definition, or what is wrong with it. */
@@ -28,7 +27,6 @@ async function listingsOf({ engine, routed }: InspectorSources): Promise<readonl
   return [...phased, ...others];
 }
 
-/** Lists all workflows: phased ones, then routed ones. */
 export async function workflowsOf(sources: InspectorSources, frame: CodeFrame): Promise<WorkflowList> {
   const items: WorkflowLine[] = [];
   for (const listing of await listingsOf(sources)) {
@@ -42,7 +40,7 @@ export async function workflowsOf(sources: InspectorSources, frame: CodeFrame): 
   return { items };
 }
 
-/** Returns one workflow, a broken one with its diagnostics; undefined if there is none. */
+/** Returns undefined if there is no such workflow. */
 export async function workflowOf(
   sources: InspectorSources,
   type: string,
@@ -83,7 +81,6 @@ async function brokenWorkflow({ kind, type, diagnostics }: Listing, frame: CodeF
   return { status: "broken", kind, type, diagnostics: await textsOf(diagnostics, type, frame) };
 }
 
-/** Returns what a gate asks for, a line for each field, rule, check and approval. */
 function gateLines(gate: GateDefinition): readonly GateLine[] {
   if (gate.kind === "open") return [{ what: "open", name: "", text: "Any evidence passes." }];
   return [...fieldLines(gate), ...checkLines(gate)];

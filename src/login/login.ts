@@ -8,12 +8,11 @@
  *   say
  * - quotas.ts: how much each actor may use
  */
-import type { Actor } from "../ports/actor.js";
 import { type Clock, clockCheck, systemClock } from "../ports/clock.js";
 import { isResponse, type Login } from "../ports/login.js";
 import { callable, checkOptions, optionally } from "../workflow/host-options.js";
 import { authenticateBearer, isAboutKnown, noMore, noToken, type TokenOwner } from "./request.js";
-import { entryOf, readTokens, type TokenEntry, type Tokens, tokenState } from "./tokens.js";
+import { entryOf, readTokens, type Tokens, tokenState } from "./tokens.js";
 
 /** Options of {@link createTokenLogin}. */
 export interface TokenLoginOptions {
@@ -42,16 +41,13 @@ export function createTokenLogin(options: TokenLoginOptions): Login {
   const verify = async (token: string): Promise<TokenOwner> => {
     const entry = entryOf(await current(), token);
     if (entry === undefined) throw noToken("The token is not valid");
-    // Whoever is told so has the token.
+    // The caller has the token, and may know its state.
     const state = tokenState(entry, clock.now());
     if (state !== "valid") throw noMore(state === "revoked" ? "The token was revoked" : "The token has expired");
-    return { actor: actorOf(entry), expiresAt: Number.POSITIVE_INFINITY };
+    const { name, roles, team } = entry;
+    return { actor: { name, roles, team }, expiresAt: Number.POSITIVE_INFINITY };
   };
   return { authenticate: (request) => authenticateBearer(request, verify) };
-}
-
-function actorOf({ name, roles, team }: TokenEntry): Actor {
-  return { name, roles, team };
 }
 
 /**

@@ -109,7 +109,9 @@ export function createOAuthLogin(options: OAuthLoginOptions): Login {
       } catch (error) {
         if (!(error instanceof ProviderError)) throw error;
         if (!error.isRepeated) onError?.(error);
-        return unavailable();
+        const error_description = "The keys of the login's provider can't be had";
+        const headers = { "retry-after": String(COOLDOWN_SECONDS) };
+        return Response.json({ error: "temporarily_unavailable", error_description }, { status: 503, headers });
       }
     },
     metadata(request) {
@@ -124,7 +126,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): Login {
 
 /** Returns the claims of a token that is signed by the provider, for this server, now. */
 async function payloadOf(token: string, keys: JWTVerifyGetKey, expected: JWTVerifyOptions): Promise<JWTPayload> {
-  // What is no JWT is refused before anything is loaded or asked for.
+  // A text that is no JWT is refused before anything is loaded or asked for.
   if (!/^[\w-]+[.][\w-]+[.][\w-]+$/.test(token)) throw noToken("The token is not valid");
   const { errors, jwtVerify } = await loadJose();
   const { payload, protectedHeader } = await jwtVerify(token, keys, expected).catch((error: unknown) => {
@@ -133,7 +135,7 @@ async function payloadOf(token: string, keys: JWTVerifyGetKey, expected: JWTVeri
     throw error;
   });
   if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) throw noToken("The token is no access token");
-  // Whoever has found it could send it, too: a client with the key proves that with each request, by other means.
+  // A finder of the token could send it, too: a client with the key proves that with each request, by other means.
   if (payload.cnf !== undefined) throw noToken("The token is bound to a key, which can't be checked here");
   return payload;
 }
@@ -155,11 +157,6 @@ function documentsFor(issuer: string, resource: URL, scopes: string[]): AuthMeta
   // Of the provider, the document names the issuer alone. Clients get the rest from the provider itself.
   const endpoints = { authorization_endpoint: issuer, token_endpoint: issuer, response_types_supported: ["code"] };
   return { oauthMetadata: { issuer, ...endpoints }, resourceServerUrl: resource, scopesSupported: scopes };
-}
-
-function unavailable(): Response {
-  const body = { error: "temporarily_unavailable", error_description: "The keys of the login's provider can't be had" };
-  return Response.json(body, { status: 503, headers: { "retry-after": String(COOLDOWN_SECONDS) } });
 }
 
 function checkedUrl(field: string, value: string): URL {
@@ -221,7 +218,7 @@ function isSecureUrl({ protocol, hostname }: URL): boolean {
   return protocol === "https:" || (protocol === "http:" && (hostname === "127.0.0.1" || hostname === "localhost"));
 }
 
-/** Loads the package, an optional peer. Throws `INTERNAL` if it is not installed. */
+/** Throws `INTERNAL` if this optional peer is not installed. */
 async function loadJose(): Promise<typeof import("jose")> {
   try {
     return await import("jose");

@@ -61,14 +61,12 @@ function refused(message: string): Response {
 /** The longest `Authorization` header that is read, in characters: as much as Node takes of all headers. */
 const HEADER_MAX = 16_384;
 
-/** Whose a token is. */
 export interface TokenOwner {
   readonly actor: Actor;
   /** When the token ends, in seconds since 1970; `Infinity` if it does not. */
   readonly expiresAt: number;
 }
 
-/** What a refusal tells clients. */
 export interface Challenge {
   readonly resourceMetadataUrl?: string;
   readonly requiredScopes?: string[];
@@ -120,7 +118,6 @@ export function noMore(message: string): OAuthError {
 /** The errors about tokens that did count once, and their answers. */
 const ended = new WeakSet<OAuthError | Response>();
 
-/** Returns true for the refusal of a token that did count once. */
 export function isAboutKnown(refusal: Response): boolean {
   return ended.has(refusal);
 }

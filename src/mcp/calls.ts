@@ -1,6 +1,6 @@
 /**
- * A call of a tool: how it is measured, and what its client learns during a call on a workflow, over any transport. That is the progress of a gate's checks and that the decider is asked, if the client asked for it; of the
- * workflow tool also warnings about the session, as log messages. The client's cancellation ends the call.
+ * How a call of a tool is measured, and what its client learns during the call, over any transport: the progress of a gate's
+ * checks, that the decider is asked, and warnings about the session. The client's cancellation ends the call.
  */
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
@@ -18,15 +18,14 @@ export interface WatchedTools {
   readonly telemetry?: Pick<Telemetry, "measure"> | undefined;
 }
 
-/** What a tool answers. */
 export interface ToolAnswer {
   readonly body: object;
   readonly isError: boolean;
 }
 
 /**
- * Returns a call as it is measured; `actions` are the values of `action` that the tool knows. What the client chooses freely
- * is in it only if it is one of ours.
+ * Returns a call as it is measured; `actions` are the values of `action` that the tool knows. A value that
+ * the client chooses freely is in it only if it is one of ours.
  */
 export function measured(
   tool: string,
@@ -47,7 +46,6 @@ export function measured(
   };
 }
 
-/** Reads the outcome of a call out of its answer. */
 export function outcomeOf({ body, isError }: ToolAnswer): MeasuredOutcome {
   const fields: Fields = { ...body };
   const code = fields.code ?? fields.error_code;
@@ -69,11 +67,10 @@ const EVERY_MS = 10_000;
 
 /** What a call tells its client, and how the client ends it. */
 interface ClientFollows extends FollowedReport {
-  /** Ends the reports. */
   end(): void;
 }
 
-/** Follows a call for the client that made it. Whoever follows it calls `end` once it has ended. */
+/** Follows a call for the client that made it. The caller calls `end` once the call has ended. */
 export function followCall(ctx: ServerContext): ClientFollows {
   const { signal, _meta } = ctx.mcpReq;
   const progress = _meta?.progressToken === undefined ? undefined : reportProgress(ctx, _meta.progressToken);
@@ -111,7 +108,6 @@ export function followCalls(engine: Engine) {
     ),
   ];
   return {
-    /** Follows a call on a session for the client that made it. */
     follow(ctx: ServerContext, sessionId: unknown): ClientFollows {
       const { end, ...followed } = followCall(ctx);
       const call = { ctx, sessionId };
@@ -122,7 +118,6 @@ export function followCalls(engine: Engine) {
       };
       return { ...followed, end: endAll };
     },
-    /** Listens no longer. */
     dispose() {
       for (const stop of stops) stop();
     },

@@ -3,7 +3,7 @@ import { type McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextp
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import { type FullClock, pause, TIMER_MAX } from "../ports/clock.js";
-import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import type { ContentProvider } from "../ports/content-provider.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 import { fromOne, having, type OptionChecks } from "../workflow/host-options.js";
 import { guarded } from "./resources.js";
@@ -16,7 +16,6 @@ const AGAIN_MS = 5000;
 const READY_MS = 1000;
 /** The wait before polling begins, in milliseconds: it reads all workflows, and a new client waits for its first answers. */
 const SETTLE_MS = 500;
-/** What the URI of a session begins with. */
 const SESSION = "phasegate://session/";
 
 /** Something that was registered on a server, and ends with it. */
@@ -142,14 +141,9 @@ async function sendUpdated(server: McpServer, uri: string | undefined): Promise<
   if (uri !== undefined) await sent(server, () => server.server.sendResourceUpdated({ uri }));
 }
 
-/** Sends a notification. The client may disconnect at any time, which is not an error. */
+/** The client may disconnect at any time, which is not an error. */
 async function sent(server: McpServer, send: () => Promise<void>): Promise<void> {
-  if (!server.isConnected()) return;
-  try {
-    await send();
-  } catch {
-    // The client has disconnected.
-  }
+  if (server.isConnected()) await send().catch(() => undefined);
 }
 
 /** The notifications after which the list of sessions is different. */
@@ -176,7 +170,6 @@ export interface WorkflowPoll {
   readonly everyMs: number;
 }
 
-/** The checks of {@link WorkflowPoll}. */
 export const pollChecks: OptionChecks<WorkflowPoll> = {
   content: having("a provider of workflows", "list"),
   everyMs: fromOne,
@@ -202,15 +195,15 @@ function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void)
 /** Returns undefined if the provider fails: calls that need it report that. */
 async function fingerprint(content: ContentProvider): Promise<string | undefined> {
   try {
-    return JSON.stringify((await content.list()).map(stateOf));
+    const listings = await content.list();
+    const states = listings.map((one) => {
+      const revision = one.status === "ready" ? one.definition.structure.revision : undefined;
+      return [one.type, revision, one.diagnostics.map(formatDiagnostic)];
+    });
+    return JSON.stringify(states);
   } catch {
     return undefined;
   }
-}
-
-function stateOf(listing: WorkflowListing): readonly unknown[] {
-  const revision = listing.status === "ready" ? listing.definition.structure.revision : undefined;
-  return [listing.type, revision, listing.diagnostics.map(formatDiagnostic)];
 }
 
 /** Timers that let the process end. */

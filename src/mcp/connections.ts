@@ -23,7 +23,6 @@ export interface Made {
   end(): Promise<void>;
 }
 
-/** How many connections and subscription streams there may be, and when unused ones end. */
 export interface ConnectionLimits {
   readonly all: number;
   readonly perActor: number;
@@ -47,7 +46,6 @@ export interface Connection {
   end(): Promise<void>;
 }
 
-/** The connections of a handler. */
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #onError: (error: unknown) => void;
@@ -61,7 +59,6 @@ export class Connections {
     this.#onError = onError;
   }
 
-  /** How many there are. */
   get size(): number {
     return this.#open.size;
   }
@@ -128,7 +125,6 @@ export class Connections {
     return connection;
   }
 
-  /** Ends a connection. */
   close(id: string): void {
     const found = this.#open.get(id);
     this.#open.delete(id);
@@ -151,7 +147,6 @@ export class Connections {
     for (const id of this.#open.keys()) this.close(id);
   }
 
-  /** The servers of all clients that can be told of something. */
   servers(): McpServer[] {
     return [...this.#open.values()].map(({ made }) => made.server);
   }
@@ -177,12 +172,10 @@ export class Load {
   readonly #bytes = new Counts();
   #idle: (() => void)[] = [];
 
-  /** How many there are. */
   get requests(): number {
     return [...this.#running.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** How many there are of one actor. */
   of(actor: string): number {
     return this.#running.get(actor) ?? 0;
   }
@@ -241,7 +234,6 @@ export class Listening implements Transport, ServerEventBus {
   onEnd: () => void = () => {};
   #listener: ((event: ServerEvent) => void) | undefined;
 
-  /** True while the stream is open. */
   get isOpen(): boolean {
     return this.#listener !== undefined;
   }

@@ -35,7 +35,6 @@ const NOTE_MAX = 2000;
 const answerSchema = z.object({ decision: z.enum(["approve", "deny"]), note: z.string().max(NOTE_MAX).optional() });
 const capabilitiesSchema = z.object({ elicitation: z.looseObject({}).optional() });
 
-/** A request that a person decides. */
 interface Asked {
   /** Identifies the request: the hash of its commit. */
   readonly request: string;
@@ -50,7 +49,6 @@ export interface AskedApproval extends Asked {
   readonly about: string;
   readonly evidence: JsonObject;
   readonly evidenceHash: string;
-  /** The results of the gate's verifiers. */
   readonly verification: readonly Verification[];
   /** Problems that the gate reported as warnings only. */
   readonly warnings: readonly Problem[];

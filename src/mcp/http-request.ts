@@ -24,12 +24,10 @@ export interface HttpCall {
   readonly milliseconds: number;
 }
 
-/** The body of a request, or its refusal. */
 export type ReadBody =
   | {
       readonly ok: true;
       readonly value: unknown;
-      /** Its size. */
       readonly bytes: number;
       /** The method of the request; missing for batches, notifications and responses. */
       readonly method?: string;
@@ -52,7 +50,6 @@ const BATCH_MAX = 100;
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 
-/** What a body may take. */
 export interface BodyLimits {
   /** Maximum size, in bytes. Default 32 MiB. */
   readonly maxBytes?: number | undefined;
@@ -62,7 +59,6 @@ export interface BodyLimits {
   take(bytes: number): boolean;
 }
 
-/** Reads the body of a POST. */
 export async function readBody(request: Request, limits: BodyLimits): Promise<ReadBody> {
   const { headers } = request;
   const { maxBytes = BODY_BYTES } = limits;
@@ -99,7 +95,6 @@ function isNoRequest(message: unknown): boolean {
   return "method" in message ? !("id" in message) : "result" in message || "error" in message;
 }
 
-/** Returns the resources that a request for a subscription stream names. */
 export function subscriptionsIn(params: unknown): readonly string[] {
   const notifications = isJsonObject(params) ? params.notifications : undefined;
   const uris = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;
@@ -151,7 +146,7 @@ function refused(status: number, reason: string, code?: number): ReadBody {
 
 const SERVER_ERROR = -32000;
 
-/** Returns a refusal by HTTP itself, with an error of JSON-RPC. What is refused with 503 may be tried a little later. */
+/** Returns a refusal by HTTP itself, with an error of JSON-RPC. After a 503 the client may try again a little later. */
 export function refusal(status: number, message: string, code = SERVER_ERROR): Response {
   const headers: Record<string, string> = status === 503 ? { "retry-after": "1" } : {};
   return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status, headers });
@@ -160,10 +155,8 @@ export function refusal(status: number, message: string, code = SERVER_ERROR): R
 /** The longest text of a client in a log, in characters. */
 const LOGGED_MAX = 100;
 
-/** What the body of a request says of a call. */
 type Called = Omit<HttpCall, "actor" | "status" | "milliseconds">;
 
-/** Describes the requests in a body. */
 export function describeCalls(value: unknown): readonly Called[] {
   return (Array.isArray(value) ? value : [value]).flatMap((message) => describeCall(message) ?? []);
 }
@@ -190,7 +183,6 @@ function logged(text: unknown): string | undefined {
 /** Maximum number of bytes that a client may leave unread on an event stream. */
 const UNREAD_BYTES = 16 * 1024 * 1024;
 
-/** What follows a response while it is sent. */
 export interface Sending {
   /** Called once, when it is complete or its client has gone. */
   done(): void;

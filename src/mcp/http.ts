@@ -40,8 +40,8 @@ export interface ServedClient {
 /** Options of an HTTP handler. */
 export interface McpHttpOptions {
   /**
-   * Registers the tools on a server that is made for one client, or for one request, of one actor. What it returns is
-   * disposed of with the server.
+   * Registers the tools on a server that is made for one client, or for one request, of one actor. The registrations
+   * that it returns are disposed of with the server.
    */
   register(server: McpServer, context: ServedClient): Registered | Promise<Registered>;
   /** Tells who calls. Default: everybody is the operator `local`; then let nobody else reach the handler. */
@@ -129,8 +129,8 @@ const LOCAL: Actor = { name: "local", roles: ["operator"] };
 const BODIES_AT_ONCE = 2;
 const LISTEN = "subscriptions/listen";
 /**
- * How long a refusal for a quota is held back, in milliseconds. It keeps its place among the actor's requests at once: who asks
- * again and again without waiting gets few answers, and takes little time from the others.
+ * How long a refusal for a quota is held back, in milliseconds. Meanwhile it counts as one of the actor's requests: a client that
+ * asks again and again without waiting gets few answers, and takes little time from the others.
  */
 const HELD_MS = 1000;
 const SESSION_NOT_FOUND = -32001;
@@ -145,7 +145,6 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   return new Endpoint(options);
 }
 
-/** Who makes a request, and what it says. */
 interface Asked {
   readonly request: Request;
   readonly actor: Actor;

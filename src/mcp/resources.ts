@@ -27,9 +27,7 @@ const STATUSES = ["active", "paused", "completed", "failed"] as const;
 /** Characters reserved for the object around a page of JSON. */
 const ENVELOPE = 700;
 
-/** What all resources of an engine share. */
 interface ResourceOptions {
-  /** Whether sessions may be listed. */
   readonly list: boolean;
   /** Maximum size of the answer to one read, in characters of JSON. */
   readonly maxChars: number;
@@ -62,7 +60,7 @@ export function registerSessionResources(
   });
 }
 
-/** Returns the ids of sessions that begin with a text, newest first. */
+/** Returns the newest first. */
 function sessionIds(engine: Engine, idPrefix: string): Promise<string[]> {
   return guarded(undefined, async () => {
     const { items } = await engine.listSessions({ idPrefix, status: STATUSES, limit: PROPOSALS });
@@ -172,7 +170,10 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, max
     // The server joins the lists of all resources, and passes on no cursor: so the next page is a resource itself.
     list: async () => {
       const { items, left, next } = await guarded(undefined, pageAt);
-      return { resources: next === undefined ? [...items] : [...items, moreWorkflows(left, next)] };
+      if (next === undefined) return { resources: [...items] };
+      const description = "Read it for more workflows; each page names the next one";
+      const more = { uri: next, name: `${left} more workflows`, title: "More workflows", description };
+      return { resources: [...items, more] };
     },
     complete: { type: complete },
   });
@@ -183,11 +184,6 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, max
     return JSON.stringify({ workflows: items, total, next });
   };
   server.registerResource("phasegate-workflows", template, config, reading(JSON_TYPE, readPage));
-}
-
-function moreWorkflows(left: number, uri: string): Resource {
-  const description = "Read it for more workflows; each page names the next one";
-  return { uri, name: `${left} more workflows`, title: "More workflows", description };
 }
 
 function workflowResource(listing: WorkflowListing): Resource {
@@ -227,10 +223,9 @@ function workflowBody(listing: WorkflowListing): WireObject {
 
 const JSON_TYPE = "application/json";
 
-/** The values of a URI template's variables. */
 type Values = Readonly<Record<string, string | undefined>>;
 
-/** What is read at one URI template, and in pages at another, with a cursor. */
+/** A resource that is read at one URI template, and in pages at another, with a cursor. */
 interface PagedResource {
   readonly kind: string;
   readonly uri: string;
@@ -255,7 +250,7 @@ function registerPaged(server: McpServer, resource: PagedResource): void {
   server.registerResource(`phasegate-${kind}-page`, pages, page, reading(about.mimeType, read));
 }
 
-/** What resources have in common whose JSON is read by one name. A long one comes in pages, each of which names the next one. */
+/** For resources whose JSON is read by one name. A long one comes in pages, each of which names the next one. */
 function jsonPages(kind: string, key: string, maxChars: number, load: (name: string) => Promise<object | undefined>) {
   const uri = `phasegate://${kind}/{${key}}`;
   const read = async ({ [key]: name = "", cursor }: Values) => {

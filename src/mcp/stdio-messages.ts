@@ -84,7 +84,6 @@ export function readMessage(line: Uint8Array): ReadMessage {
   return messageOf(value);
 }
 
-/** Returns the answer to a line that is too long. */
 export function lineTooLong(maxBytes: number): ReadMessage {
   return refused(`a message may have at most ${maxBytes} bytes: send less at once, and leave out long logs`);
 }

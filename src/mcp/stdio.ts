@@ -23,7 +23,6 @@ import {
   type StdioLine,
 } from "./stdio-messages.js";
 
-/** Options of {@link serveOverStdio}. */
 interface StdioServing {
   readonly input: Readable;
   readonly output: Writable;
@@ -43,12 +42,8 @@ interface StdioServing {
 /** Why nothing more is read: `close` was called, the client closed its end, or nothing can be written. */
 type StdioStop = "closed" | "input ended" | "broken";
 
-/** A connection that is being served. */
 interface StdioConnection {
-  /**
-   * Resolves when the connection has ended, with the reason; `abandoned` if some requests were not answered in time. Otherwise
-   * every answer was written. Never rejects.
-   */
+  /** Resolves with the reason; `abandoned` if some requests were not answered in time. Never rejects. */
   readonly ended: Promise<StdioStop | "abandoned">;
   /** Stops reading, answers what was read, and ends the connection. */
   close(): void;
@@ -87,7 +82,6 @@ class StdioTransport implements Transport {
   onmessage?: Transport["onmessage"];
   /** True if nothing can be written any more. */
   isBroken = false;
-  /** Resolves when reading has stopped. */
   readonly stopped: Promise<StdioStop>;
   readonly #streams: StdioServing;
   readonly #lines: (chunk: Uint8Array) => StdioLine[];
@@ -136,7 +130,7 @@ class StdioTransport implements Transport {
     }
   }
 
-  /** Stops reading. What was read is still answered. */
+  /** Stops reading. Requests that were read are still answered. */
   stop(reason: StdioStop = "closed"): void {
     if (this.#reading) {
       this.#reading = false;
@@ -261,10 +255,7 @@ class StdioTransport implements Transport {
     if (this.#reading && output.writableLength > UNREAD_BYTES) input.pause();
   }
 
-  /**
-   * Resolves when the client reads again or the connection is closed. All that wait share its promise, so that the stream
-   * has only one listener.
-   */
+  /** Resolves when the client reads again or the connection is closed. All waiters share it: the stream has one listener. */
   async #untilDrained(): Promise<void> {
     const { input, output } = this.#streams;
     await new Promise<void>((resolve) => {

@@ -41,7 +41,6 @@ export function blockLines(path: string, block: JsonValue): string[] {
   return [begin, ...String(block).split("\n"), end];
 }
 
-/** Says why a text can't be changed; undefined if it can. */
 export function tomlProblem(text: string): string | undefined {
   try {
     parse(text);
@@ -123,7 +122,6 @@ function eolOf(text: string): string {
 /** The ranges of a text that were inserted, as offset and length, from the first to the last. */
 export type Cuts = readonly (readonly [offset: number, length: number])[];
 
-/** Cuts ranges out. */
 export function cutAll(text: string, cuts: Cuts): string {
   return applyEdits(
     text,

@@ -9,7 +9,6 @@ import type { Piece } from "./pieces.js";
 /** The name of the server in every configuration. */
 const SERVER_NAME = "phasegate";
 
-/** A command with its arguments. */
 export type Command = readonly [executable: string, ...args: string[]];
 
 /** Returns the server's entry in a configuration that has the text. */
@@ -36,7 +35,6 @@ export interface Client {
   readonly next: string;
 }
 
-/** The ids of clients. */
 export const CLIENT_IDS = ["claude", "cursor", "vscode", "codex", "gemini", "opencode", "windsurf"] as const;
 export type ClientId = (typeof CLIENT_IDS)[number];
 
@@ -64,7 +62,6 @@ const underMcp: ServerEntry = (path, command, text) => {
 /** Seconds after which a client stops waiting for the hook. It takes a fraction of one. */
 const HOOK_SECONDS = 15;
 
-/** The clients, in the order in which they are listed. */
 export const CLIENTS: Readonly<Record<ClientId, Client>> = {
   claude: {
     title: "Claude Code",

@@ -1,6 +1,6 @@
 /**
  * Tells whether git would commit a path. git is not asked: the configuration of a repository can name programs, which git then
- * runs, and who cloned it has not read that configuration.
+ * runs, and a person who has cloned the repository has not read its configuration.
  */
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -38,7 +38,6 @@ export async function isUnignored(path: string, project: string): Promise<boolea
   return true;
 }
 
-/** Returns true if git would commit the project's installed packages. */
 export async function commitsPackages({ root }: Roots): Promise<boolean> {
   return (await exists(join(root, "node_modules"))) && (await isUnignored("node_modules", root));
 }

@@ -78,7 +78,6 @@ export function addJson(text: string, { keys, isOurs }: JsonPlace, value: JsonVa
   return { edits: insertInto(text, container, key, content, style), made };
 }
 
-/** Returns the edit that replaces the value at a place; undefined if there is none. */
 export function replaceJson(text: string, place: JsonPlace, value: JsonValue): Edit | undefined {
   const node = locate(text, place);
   if (node === undefined) return undefined;

@@ -1,7 +1,6 @@
 /**
- * What this user has set up on this machine: a copy of each project's record, in the user's own configuration. A record in a
- * project, and a configuration of a client, may come from whoever made the project. What they say is believed only as far as this
- * copy says the same, or the user does (`--trust`).
+ * A copy of each project's record, in the user's own configuration. A record in a project, and a configuration of a client, may
+ * come from somebody else: they are believed only as far as this copy says the same, or the user does (`--trust`).
  */
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";

@@ -57,7 +57,6 @@ interface Form {
   readonly remove: (text: string, place: Spot, made: number) => string | undefined;
   /** Checks whether a file that was new has nothing in it any more but what came with the piece. */
   readonly isLeftover: (text: string, path: string) => boolean;
-  /** Returns what a person would have to add by hand. */
   readonly byHand: (place: Spot, value: JsonValue) => string;
 }
 
@@ -122,7 +121,6 @@ export function nameOf({ path, kind, keys = [] }: Spot): string {
   return [path, kind, ...keys].join(" ");
 }
 
-/** Returns the digest of what is at a place; undefined if there is nothing. */
 export function digestAt(text: string, place: Spot): string | undefined {
   return digestOf(place, formOf(place).find(text, place));
 }

@@ -13,10 +13,8 @@ export interface Roots {
 export const WORKFLOWS = "workflows";
 export const STATE = ".phasegate";
 
-/** The files with instructions for agents. */
 export const INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
 
-/** Returns the files of clients that are read and written. */
 export function filesOfClients(clients: readonly ClientId[]): string[] {
   return clients.flatMap((id) => [...CLIENTS[id].configs, ...(CLIENTS[id].hook ? [CLIENTS[id].hook.path] : [])]);
 }
@@ -29,7 +27,6 @@ export function isOutside(path: string): boolean {
   return path.startsWith("~/");
 }
 
-/** Returns true for a file that init may write. */
 export function mayWrite(path: string): boolean {
   return FILES.has(path) || isInWorkflows(path);
 }

@@ -26,7 +26,6 @@ import { digestAt, digestOf, formOf, nameOf, type Piece } from "./pieces.js";
 import { isOutside } from "./places.js";
 import { type Choices, RECORD_PATH, type RecordedPiece, recordText, type SetupRecord } from "./record.js";
 
-/** A file as it was read. */
 export interface FileFact {
   /** Its text with a byte order mark, if it has one; missing if there is no file, or it can't be read. */
   readonly text?: string;
@@ -36,16 +35,14 @@ export interface FileFact {
   readonly leadsTo?: string;
 }
 
-/** What is to be done. */
 export type Mode = "add" | "update" | "remove";
 
-/** What a plan is made of. */
 export interface Situation {
   readonly mode: Mode;
   /** The pieces that should be there; none for `remove`. */
   readonly pieces: readonly Piece[];
   readonly choices: Choices;
-  /** True if files outside of the project may be changed. What is there is taken out by `remove` in any case. */
+  /** True if files outside of the project may be changed. `remove` takes its pieces out of them in any case. */
   readonly outside: boolean;
   /** The files of all pieces, wanted and recorded, and that of the record, with the text from which `record` was parsed. */
   readonly files: ReadonlyMap<string, FileFact>;
@@ -73,7 +70,6 @@ export interface Refused extends Note {
   readonly byHand?: string;
 }
 
-/** What to do, and what not. */
 export interface SetupPlan {
   /** In the order in which to write them; the record comes last. */
   readonly changes: readonly FileChange[];
@@ -89,7 +85,6 @@ export interface SetupPlan {
   readonly refused: readonly Refused[];
 }
 
-/** Plans the changes. */
 export function planSetup(situation: Situation): SetupPlan {
   const { mode, record, folders } = situation;
   const drafts = new Map<string, Draft>();
@@ -227,7 +222,6 @@ function planRemoval(entry: RecordedPiece, mode: Mode, draft: Draft): Outcome {
 
 const BOM = "\ufeff";
 
-/** A file while it is planned. */
 class Draft {
   readonly #before: string | undefined;
   readonly #mark: string;
@@ -285,7 +279,7 @@ class Draft {
     return true;
   }
 
-  /** Removes what is at a place. Returns false if the result would be wrong. */
+  /** Returns false if the result would be wrong. */
   remove(place: RecordedPiece): boolean {
     if (place.kind === "file") {
       this.exists = false;
@@ -300,13 +294,12 @@ class Draft {
     return true;
   }
 
-  /** Returns the change of the file; undefined if it stays. */
+  /** Returns undefined if the file stays as it is. */
   change(path: string): FileChange | undefined {
     const after = this.exists ? this.#mark + this.#text : undefined;
     return this.#before === after ? undefined : { path, before: this.#before, after };
   }
 
-  /** Returns what is recorded of the file. */
   recorded(): SetupRecord["files"][string] {
     const cuts = this.#cuts?.map(([offset, length]): [number, number] => [offset, length]);
     return { created: this.#created, digest: digest(this.#mark + this.#text), cuts };

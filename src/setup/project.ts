@@ -23,7 +23,7 @@ import { CHECK_FILES, type CheckFacts, type Launcher, LOCK_FILES, packageJson, t
 /** A configuration has some kB. */
 const FILE_MAX = 4 * 1024 * 1024;
 
-/** What shows that a folder is a project, what counts most first. */
+/** The names that show that a folder is a project. The first one counts most. */
 const SIGNS: readonly string[] = [RECORD_PATH, ".git", "package.json"];
 
 /**
@@ -48,8 +48,7 @@ export async function findProject(folder: string, signs = SIGNS): Promise<Roots 
  * Returns the real path of the user's own folder. In a container there may be none: then it is a path below which nothing
  * can be, so that what needs the folder fails, and nothing else.
  */
-async function realHomeOf(given?: string): Promise<string> {
-  const home = given ?? homeOrNone();
+async function realHomeOf(home = homeOrNone()): Promise<string> {
   return isAbsolute(home) ? realpath(home).catch(() => home) : devNull;
 }
 
@@ -72,7 +71,6 @@ function locationOf({ root, home }: Roots, path: string): { readonly base: strin
   return path.startsWith("~/") ? { base: home, path: path.slice(2) } : { base: root, path };
 }
 
-/** Reads files by their paths. */
 export async function readFiles(roots: Roots, paths: Iterable<string>): Promise<Map<string, FileFact>> {
   const sandboxes = new Map<string, Sandbox>();
   const facts = new Map<string, FileFact>();
@@ -123,13 +121,11 @@ export interface ReadRecord {
   readonly problem?: string;
 }
 
-/** Reads the record. */
 export async function readRecord(roots: Roots): Promise<ReadRecord> {
   const fact = (await readFiles(roots, [RECORD_PATH])).get(RECORD_PATH) ?? {};
   return { fact, ...(fact.text === undefined ? { problem: fact.problem } : parseRecord(fact.text)) };
 }
 
-/** Returns the clients whose files are in the project. */
 export async function detectClients({ root }: Roots): Promise<ClientId[]> {
   const found = await Promise.all(
     CLIENT_IDS.map((id) => Promise.all(CLIENTS[id].signs.map((sign) => exists(join(root, sign))))),
@@ -145,13 +141,11 @@ export async function readCheckFacts(roots: Roots): Promise<CheckFacts> {
   return facts;
 }
 
-/** How phasegate is installed in a project. */
 export interface Installed extends Pick<Launcher, "from" | "modules"> {
   /** True if it is installed, and the package is not there that `serve` needs. */
   readonly lacksSdk: boolean;
 }
 
-/** Finds out how phasegate is installed: in node_modules, by yarn without such a folder, or not at all. */
 export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise<Installed> {
   const own = "node_modules";
   const isThere = await exists(join(root, own, "phasegate"));
@@ -197,12 +191,10 @@ function descriptionIn(metadata: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Returns true if a path leads to a folder. */
 export async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
-/** Returns true if there is something at a path. */
 export async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
 }

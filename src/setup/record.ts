@@ -5,7 +5,6 @@
 import * as z from "zod";
 import { mayMake, mayWrite } from "./places.js";
 
-/** The path of the record. */
 export const RECORD_PATH = ".phasegate-init.json";
 
 const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
@@ -14,7 +13,6 @@ const numberSchema = z.number().int().min(0);
 /** A record may come from somebody else: it must never lead to other files, such as hooks of git. */
 const pathSchema = z.string().refine(mayWrite, "a path that init never writes");
 
-/** The form of the record. */
 export const recordSchema = z.object({
   about: z.string().optional(),
   format: z.literal(1),
@@ -53,17 +51,14 @@ export const recordSchema = z.object({
   ),
 });
 
-/** The record. */
 export type SetupRecord = z.output<typeof recordSchema>;
-/** What is recorded of a piece. */
 export type RecordedPiece = SetupRecord["pieces"][number];
-/** What was chosen. */
 export type Choices = SetupRecord["choices"];
 
 const ABOUT =
   "Written by `phasegate init`: what it added to this project, so that `init --update` and `--remove` touch nothing else. Commit it.";
 
-/** Returns the text of the record's file, with a line for each file and each piece. */
+/** Writes a line for each file and each piece. */
 export function recordText({ format, pending, choices, folders, files, pieces }: SetupRecord): string {
   const lines = [
     `"about": ${JSON.stringify(ABOUT)}`,
@@ -81,11 +76,9 @@ function indented(lines: readonly string[]): string {
   return lines.length === 0 ? "" : `\n    ${lines.join(",\n    ")}\n  `;
 }
 
-/** What to do about a record that can't be used. */
 export const RECORD_REMEDY =
   "Restore it from git. If that can't be done, delete it and what init wrote, and run init again.";
 
-/** Reads the record; a problem if the file is not one. */
 export function parseRecord(text: string): { readonly record?: SetupRecord; readonly problem?: string } {
   let value: unknown;
   try {

@@ -20,7 +20,6 @@ export interface Starter {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** How the project starts phasegate. */
 export interface Launcher {
   /** `module`: it is installed in node_modules. `pnp`: yarn has it, without such a folder. `npx`: it is downloaded. */
   readonly from: "module" | "pnp" | "npx";
@@ -34,7 +33,6 @@ export interface Launcher {
   readonly root: string;
 }
 
-/** What is wanted in a project. */
 export interface Wanted {
   readonly clients: readonly ClientId[];
   readonly starters: readonly Starter[];
@@ -82,7 +80,9 @@ const COMMAND_OPTIONS = ["test_command", "check_command"] as const;
 function workflowFiles({ name, files }: Starter, { testCommand, launcher }: Wanted): Piece[] {
   return Object.entries(files).map(([file, text]) => {
     const path = `${WORKFLOWS}/${name}/${file}`;
-    const named = withSchemas(text, schemasFor(path, launcher));
+    const { from, modules, version } = launcher;
+    const up = "../".repeat(path.split("/").length - 1);
+    const named = withSchemas(text, from === "module" ? `${up}${modules}/phasegate/schemas` : schemasAddress(version));
     const isMetadata = file === "metadata.json" && testCommand !== undefined;
     return { kind: "file", path, value: isMetadata ? withDefaults(named, testCommand) : named };
   });
@@ -93,13 +93,6 @@ export function withSchemas(text: string, schemas: string): string {
   return text.replace(/^(# yaml-language-server: \$schema=| *"\$schema": ")(?:\.\.\/)+schemas\//m, `$1${schemas}/`);
 }
 
-/** Returns the folder of the schemas as a file of the project names it. */
-function schemasFor(path: string, { from, modules, version }: Launcher): string {
-  if (from !== "module") return schemasAddress(version);
-  return `${"../".repeat(path.split("/").length - 1)}${modules}/phasegate/schemas`;
-}
-
-/** Returns the address from which anybody can read the schemas of a published version. */
 export function schemasAddress(version: string): string {
   return `https://unpkg.com/phasegate@${version}/schemas`;
 }
@@ -118,7 +111,7 @@ function withDefaults(metadata: string, command: string): string {
   }, metadata);
 }
 
-/** Sessions belong to a machine. What init wrote belongs to the project, and is committed. */
+/** Sessions belong to a machine. The files of init belong to the project, and are committed. */
 function ignoreBlock({ files }: Wanted): Piece[] {
   const lines = (files.get(".gitignore")?.text ?? "").split("\n").map((line) => line.trim());
   const text = `${STATE}/`;
@@ -189,15 +182,12 @@ function instructionBlocks({ clients, starters, files }: Wanted): Piece[] {
     const { text = "", leadsTo = path } = files.get(path) ?? {};
     // Two names of one file, or a file that includes the other: one block is enough, in the file that is no link.
     const isOther = leadsTo !== path && paths.some((other) => other === leadsTo);
-    const isCovered =
-      isOther || targets.has(leadsTo) || (path !== "AGENTS.md" && paths.includes("AGENTS.md") && includesAgents(text));
+    const includes = text.split("\n").some((line) => /^@(?:\.\/)?AGENTS\.md$/.test(line.trim()));
+    const isIncluded = includes && path !== "AGENTS.md" && paths.includes("AGENTS.md");
+    const isCovered = isOther || isIncluded || targets.has(leadsTo);
     targets.add(leadsTo);
     return isCovered ? [] : [{ kind: "block", path, value: instructions(starters) }];
   });
-}
-
-function includesAgents(text: string): boolean {
-  return text.split("\n").some((line) => line.trim() === "@AGENTS.md" || line.trim() === "@./AGENTS.md");
 }
 
 /** Returns what agents read: when to use phasegate, and the two calls to begin with. */
@@ -230,13 +220,7 @@ export const LOCK_FILES = [
 /** The texts of files, by path; of a lockfile, any text. Missing if there is no such file. */
 export type CheckFacts = Readonly<Record<string, string | undefined>>;
 
-/** A command that checks the project, and the file that says so. */
-export interface FoundCheck {
-  readonly command: string;
-  readonly from: string;
-}
-
-/** The files that say so, the best guess first. */
+/** The files that name a command that checks the project, the best guess first. */
 const CHECKS: readonly (readonly [from: string, command: (facts: CheckFacts, text: string) => string | undefined])[] = [
   ["package.json", fromPackage],
   ["pyproject.toml", fromPyproject],
@@ -244,19 +228,18 @@ const CHECKS: readonly (readonly [from: string, command: (facts: CheckFacts, tex
   ["go.mod", () => "go test ./..."],
   ["Makefile", fromMakefile],
 ];
-/** Files that are read to find commands. */
 export const CHECK_FILES = CHECKS.map(([file]) => file);
 
-/** Returns the commands that were found; the first is the best guess. */
-export function findChecks(facts: CheckFacts): FoundCheck[] {
-  return CHECKS.flatMap(([from, find]) => {
+/** Returns the best guess. */
+export function findCheck(facts: CheckFacts): string | undefined {
+  for (const [from, find] of CHECKS) {
     const text = facts[from];
     const command = text === undefined ? undefined : find(facts, text);
-    return command === undefined ? [] : [{ command, from }];
-  });
+    if (command !== undefined) return command;
+  }
+  return undefined;
 }
 
-/** The program that installs the packages of a project of Node, and runs its scripts. */
 type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
 
 /** Returns the package manager of a project: the one that package.json names, else the one that made the lockfile. */
@@ -269,7 +252,6 @@ export function packageManagerOf(facts: CheckFacts): PackageManager {
   return facts["bun.lock"] === undefined && facts["bun.lockb"] === undefined ? "npm" : "bun";
 }
 
-/** Returns package.json as an object; undefined if there is none that can be read. */
 export function packageJson(facts: CheckFacts): JsonObject | undefined {
   // If it can't be read, its own tools will say so. Here it only means that no command is found in it.
   return parseObject(facts["package.json"] ?? "");
@@ -292,7 +274,6 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map<string, readonly 
   ...["uv", "poetry", "pnpm", "yarn", "bun", "make"].map((name) => [name, ["HOME"]] as const),
 ]);
 
-/** Returns the names of the environment variables that a command needs. */
 export function variablesFor(command: string): readonly string[] {
   return NEEDED.get(splitCommand(command)?.[0] ?? "") ?? [];
 }

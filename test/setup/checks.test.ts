@@ -2,7 +2,7 @@ import { applyEdits, type Edit } from "jsonc-parser";
 import { expect, test } from "vitest";
 import { cutAll, cutsAfter } from "../../src/setup/changes.js";
 import { formOf, type Piece } from "../../src/setup/pieces.js";
-import { findChecks, packageManagerOf, splitCommand, variablesFor } from "../../src/setup/wanted.js";
+import { findCheck, packageManagerOf, splitCommand, variablesFor } from "../../src/setup/wanted.js";
 
 const PACKAGE = '{"scripts": {"test": "vitest run"}}';
 
@@ -25,7 +25,7 @@ test.each([
   // The project's own tool comes before a Makefile around it.
   [{ "Cargo.toml": "", Makefile: "test:\n" }, "cargo test"],
 ])("%j is checked by %s", (facts, command) => {
-  expect(findChecks(facts)[0]?.command).toBe(command);
+  expect(findCheck(facts)).toBe(command);
 });
 
 test.each([
@@ -39,12 +39,12 @@ test.each([
   [{ "pyproject.toml": "pytest = broken" }],
   [{ Makefile: "test := 1\n.test: a\n\ttest: b\n# test:\n" }],
 ])("in %j no command is found", (facts) => {
-  expect(findChecks(facts)).toEqual([]);
+  expect(findCheck(facts)).toBeUndefined();
 });
 
-test("all commands that are found are given, with the file that says so", () => {
-  const found = findChecks({ "package.json": PACKAGE, "go.mod": "", Makefile: "test:\n" });
-  expect(found.map(({ from }) => from)).toEqual(["package.json", "go.mod", "Makefile"]);
+test("the file of the packages counts before those of other tools", () => {
+  expect(findCheck({ "package.json": PACKAGE, "go.mod": "", Makefile: "test:\n" })).toBe("npm test");
+  expect(findCheck({ "package.json": "{}", "go.mod": "", Makefile: "test:\n" })).toBe("go test ./...");
 });
 
 test("what a program needs of the environment is known by its name", () => {

@@ -1,4 +1,4 @@
-/** What the host may do with a session, if it is switched on: each asks who does it and why, before it is done. */
+/** The host's actions on a session, if they are switched on: each asks for a name and a reason before it is done. */
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { ShownDetail } from "../../read/model.js";
@@ -6,7 +6,7 @@ import type { ActionBody } from "../wire.js";
 import { about, post } from "./api.js";
 import { go, href } from "./router.js";
 import { Line } from "./text.js";
-import { announce, Failed, useTask } from "./view.js";
+import { announce, Failed, Form, useTask } from "./view.js";
 import { NameField, nameIn } from "./waiting.js";
 
 type Action = ActionBody["action"];
@@ -76,14 +76,7 @@ export function Actions({ detail, onDone }: { readonly detail: ShownDetail; read
         ))}
       </div>
       <dialog ref={dialog} aria-labelledby="action-question">
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const data = new FormData(event.currentTarget);
-            run(() => carryOut(data));
-          }}
-        >
+        <Form class="form" onSubmit={(data) => run(() => carryOut(data))}>
           <h2 id="action-question">{question}</h2>
           <p>
             <strong>
@@ -106,7 +99,7 @@ export function Actions({ detail, onDone }: { readonly detail: ShownDetail; read
               Cancel
             </button>
           </div>
-        </form>
+        </Form>
       </dialog>
     </>
   );

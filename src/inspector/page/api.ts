@@ -184,14 +184,10 @@ async function follow(signal: AbortSignal, isFirst: boolean, onOpen?: () => void
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     const events = (rest + part.value).split("\n\n");
     rest = events.pop() ?? "";
-    for (const event of events) take(event);
-  }
-}
-
-function take(event: string): void {
-  for (const line of event.split("\n")) {
-    if (line.startsWith("id: ")) lastId = line.slice(4);
-    if (line.startsWith("data: ")) tell(JSON.parse(line.slice(6)));
+    for (const line of events.flatMap((event) => event.split("\n"))) {
+      if (line.startsWith("id: ")) lastId = line.slice(4);
+      if (line.startsWith("data: ")) tell(JSON.parse(line.slice(6)));
+    }
   }
 }
 
@@ -206,8 +202,8 @@ export interface Loaded<T> {
 /** Changes that follow each other within this time are one, in milliseconds. */
 const GATHER_MS = 150;
 
-/** Reads a path of the API, and again when a message is about it. What was read stays until there is newer data. */
-export function useData<T>(path: string, isAbout: (message: LiveMessage) => boolean = isReset): Loaded<T> {
+/** Reads a path of the API, and again when a message is about it. The old data stays until there is newer data. */
+export function useData<T>(path: string, isAbout = ({ type }: LiveMessage) => type === "reset"): Loaded<T> {
   const state = useSignal<Omit<Loaded<T>, "reload"> & { readonly path: string }>({ path, isLoading: true });
   const reload = useRef(() => {});
   const about = useRef(isAbout);
@@ -255,11 +251,6 @@ export function useData<T>(path: string, isAbout: (message: LiveMessage) => bool
   }, [path, state]);
   const now = state.value.path === path ? state.value : { isLoading: true };
   return { ...now, reload: () => reload.current() };
-}
-
-/** Returns true if everything is to be read anew. */
-function isReset({ type }: LiveMessage): boolean {
-  return type === "reset";
 }
 
 /** Returns an error as one of the API; a defect of the page itself is one too. */

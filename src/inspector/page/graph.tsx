@@ -12,7 +12,7 @@ function cut(text: string): string {
 
 const MARKER = { markerUnits: "userSpaceOnUse", markerWidth: "9", markerHeight: "9", orient: "auto" } as const;
 
-/** The drawing. What it shows stands as a list next to it, for those who can't see it. */
+/** The drawing, with a list of its content next to it for those who can't see it. */
 export function Picture({ drawing, label }: { readonly drawing: Drawing; readonly label: string }) {
   const { width, height, nodes, edges } = drawing;
   const nameOf = new Map(nodes.map(({ id, label }) => [id, visible(label)]));

@@ -33,7 +33,7 @@ import { Session } from "./session.js";
 import { Sessions } from "./sessions.js";
 import { Statistics } from "./statistics.js";
 import { line, number } from "./text.js";
-import { announcement, Empty, Failed, Heading, useTask } from "./view.js";
+import { announcement, Empty, Failed, Form, Heading, useTask } from "./view.js";
 import { Inbox } from "./waiting.js";
 import { Workflow, Workflows } from "./workflows.js";
 
@@ -91,7 +91,7 @@ function Header() {
   );
 }
 
-/** Takes the token of somebody who has one of their own. */
+/** For a person with a token of their own. */
 function Login() {
   const { error, run } = useTask();
   const submit = async (data: FormData) => {
@@ -102,18 +102,12 @@ function Login() {
     <main id="main" class="login">
       <h1>Log in</h1>
       <p>This page shows what agents do, so it asks who you are.</p>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const data = new FormData(event.currentTarget);
-          run(() => submit(data));
-        }}
-      >
+      <Form onSubmit={(data) => run(() => submit(data))}>
         <label>
           Your token <input name="token" type="password" autocomplete="off" required />
         </label>{" "}
         <button type="submit">Log in</button>
-      </form>
+      </Form>
       {error !== undefined && <p role="alert">{error.message}</p>}
       <p>
         If you have no token of your own, open the URL that the inspector printed when it started. It ends with{" "}

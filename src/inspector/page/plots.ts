@@ -8,10 +8,6 @@ const DAY_S = 86_400;
 const DAYS = [1, 2, 7, 14, 30, 91, 182, 365];
 const date = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 
-function dateOf(seconds: number): string {
-  return date.format(new Date(seconds * 1000));
-}
-
 /** As many days are shown at least. */
 const DAYS_MIN = 14;
 
@@ -49,7 +45,11 @@ export function plotDays(element: HTMLElement, given: StatisticsView["days"]): (
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
       scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
       axes: [
-        { ...axis, incrs: DAYS.map((days) => days * DAY_S), values: (_, days) => days.map(dateOf) },
+        {
+          ...axis,
+          incrs: DAYS.map((days) => days * DAY_S),
+          values: (_, days) => days.map((seconds) => date.format(new Date(seconds * 1000))),
+        },
         { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000], size: 60 },
       ],
       series: [

@@ -14,7 +14,6 @@ export function Routed({ detail }: { readonly detail: RoutedDetail }) {
   const { summary, version, drawing, context, entries, verifying, replays = {} } = detail;
   return (
     <Tabs
-      label="Parts of the session"
       tabs={{
         Entries: (
           <>
@@ -64,7 +63,6 @@ function Entries<T>({ items, keyOf, children }: EntriesProps<T>) {
   );
 }
 
-/** The way that the session went, and why. */
 function Path({ entries }: Pick<RoutedDetail, "entries">) {
   const steps = entries.filter(({ determinedNextStep }) => determinedNextStep !== undefined);
   return (
@@ -162,7 +160,6 @@ function stateOf(outcome: string, isRefused: boolean): string {
 export function Recorded({ detail: { entries, summary, version } }: { readonly detail: RecordedDetail }) {
   return (
     <Tabs
-      label="Parts of the session"
       tabs={{
         Entries: <Entries items={entries}>{(entry) => <RecordedEntry entry={entry} />}</Entries>,
         Audit: <Audit id={summary.sessionId} version={version} />,

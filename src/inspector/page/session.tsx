@@ -154,7 +154,6 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
       </section>
       <div>
         <Tabs
-          label="Parts of the session"
           tabs={{
             Attempts: (
               <Attempts id={id} version={version} names={names} waitingPhase={awaiting?.phase} verifying={verifying} />

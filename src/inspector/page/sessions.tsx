@@ -25,17 +25,13 @@ const NOTHING: Listed = { query: "", rows: [], broken: [], isReading: true };
 const listed = signal<Listed>(NOTHING);
 
 const PAGE = 100;
-/** As many rows are read anew after a lost connection; who has scrolled further scrolls again. */
+/** As many rows are read anew after a lost connection; a person who has scrolled further scrolls again. */
 const AGAIN_MAX = 1000;
-
-function queryOf(query: URLSearchParams): string {
-  return new URLSearchParams(Object.entries(filterOf(query))).toString();
-}
 
 /** The query that is read: what is shown may still answer the one before. */
 let wanted = "";
 
-/** Begins a list, or reads it anew up to as many rows as it has. What is shown stays until then. */
+/** Begins a list, or reads it anew up to as many rows as it has. The shown rows stay until then. */
 async function readList(query: string): Promise<void> {
   wanted = query;
   const before = listed.peek();
@@ -108,7 +104,7 @@ function applyMessage(message: LiveMessage): number {
   const { session } = message;
   if (at !== -1) return show(rows.with(at, session));
   const place = rows.findIndex(({ createdAt }) => createdAt <= session.createdAt);
-  // Older than everything that was read: it comes with a later page.
+  // It is older than everything that was read, and comes with a later page.
   if (place === -1 && cursor !== undefined) return 0;
   return show(rows.toSpliced(place === -1 ? rows.length : place, 0, session));
 }
@@ -124,7 +120,7 @@ WIDE.addEventListener("change", () => {
 const AROUND = 12;
 
 export function Sessions() {
-  const query = queryOf(place.value.query);
+  const query = new URLSearchParams(Object.entries(filterOf(place.value.query))).toString();
   useEffect(() => {
     readList(query);
   }, [query]);

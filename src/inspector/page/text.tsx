@@ -68,7 +68,7 @@ function firstOf(text: string): number {
   return lines.length <= LINES_FIRST ? LONG_FIRST : lines.slice(0, LINES_FIRST).join("\n").length;
 }
 
-/** What may be wider than its place is reached with the keyboard. */
+/** A text that may be wider than its place is reached with the keyboard. */
 function isWide(text: string): boolean {
   return /[^\n]{60}/.test(text.slice(0, LONG_FIRST)) || text.split("\n", 20).length > 15;
 }
@@ -186,7 +186,6 @@ export function toneOf(state: string): string {
   return tone === undefined ? "" : `tone-${tone[0]}`;
 }
 
-/** A state as a word, in its colour. */
 export function State({ of, word = of }: { readonly of: string; readonly word?: string }) {
   return <span class={`state ${toneOf(of)}`}>{word.replaceAll("_", " ")}</span>;
 }

@@ -58,7 +58,7 @@ function Scalar({ value }: { readonly value: string | number | boolean | null })
   return value.length <= 100 && !value.includes("\n") ? <Line text={value} /> : <Long text={value} />;
 }
 
-/** What is not as it was, value by value; nothing where there is nothing to compare with. */
+/** The changed values, one by one; nothing where there is nothing to compare with. */
 export function Differences({ items, since }: { readonly items?: readonly Difference[]; readonly since: string }) {
   if (items === undefined) return null;
   return (

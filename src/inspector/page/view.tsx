@@ -31,6 +31,30 @@ export function useTask() {
   return { ...state.value, run, reset };
 }
 
+export interface Children {
+  readonly children: ComponentChildren;
+}
+
+interface FormProps extends Children {
+  readonly class?: string;
+  readonly onSubmit: (data: FormData) => void;
+}
+
+/** A form that the page itself sends. */
+export function Form({ class: name, onSubmit, children }: FormProps) {
+  return (
+    <form
+      class={name}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit(new FormData(event.currentTarget));
+      }}
+    >
+      {children}
+    </form>
+  );
+}
+
 let shownPath = location.pathname;
 
 /** The heading of a view. It gets the focus when the view was opened from another one. */
@@ -50,10 +74,6 @@ export function Heading({ title, count }: { readonly title: string; readonly cou
       <bdi>{text}</bdi> {count !== undefined && <span class="count">{count}</span>}
     </h1>
   );
-}
-
-export interface Children {
-  readonly children: ComponentChildren;
 }
 
 export function Part({ title, children }: Children & { readonly title: ComponentChildren }) {
@@ -165,7 +185,6 @@ export function Table({ class: name, label, columns, rows }: TableProps) {
   );
 }
 
-/** The head of a table. */
 export function Columns({ names }: { readonly names: readonly string[] }) {
   return (
     <thead>
@@ -213,7 +232,7 @@ interface FoldProps {
   readonly children: () => ComponentChildren;
 }
 
-/** Something that is opened with a click. What is closed is not in the document. */
+/** Something that is opened with a click. Closed content is not in the document. */
 export function Fold({ class: name, isFirst, summary, children }: FoldProps) {
   const isOpen = useSignal(isFirst);
   return (
@@ -230,7 +249,6 @@ export function Fold({ class: name, isFirst, summary, children }: FoldProps) {
   );
 }
 
-/** Why something has failed; nothing if it has not. */
 export function Failed({ error, reload }: { readonly error?: Failure; readonly reload?: () => void }) {
   if (error === undefined) return null;
   return (
@@ -250,13 +268,8 @@ export function Empty({ children }: Children) {
   return <div class="empty">{children}</div>;
 }
 
-interface TabsProps {
-  readonly tabs: Readonly<Record<string, ComponentChildren>>;
-  readonly label: string;
-}
-
-/** Tabs; the chosen one stands in the query as `tab`. Arrow keys move between them. */
-export function Tabs({ tabs, label }: TabsProps) {
+/** The parts of a session; the chosen one stands in the query as `tab`. Arrow keys move between them. */
+export function Tabs({ tabs }: { readonly tabs: Readonly<Record<string, ComponentChildren>> }) {
   const names = Object.keys(tabs);
   const wanted = place.value.query.get("tab")?.toLowerCase();
   const chosen = names.find((name) => name.toLowerCase() === wanted) ?? names[0] ?? "";
@@ -274,7 +287,7 @@ export function Tabs({ tabs, label }: TabsProps) {
   };
   return (
     <>
-      <div role="tablist" class="tabs" aria-label={label} ref={list}>
+      <div role="tablist" class="tabs" aria-label="Parts of the session" ref={list}>
         {names.map((name) => (
           <button
             type="button"

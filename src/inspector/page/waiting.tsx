@@ -12,7 +12,6 @@ import { Ago, Line, Long, line, number, State } from "./text.js";
 import { Differences, Tree } from "./tree.js";
 import { announce, Empty, Failed, Fold, Heading, List, Loading, Notice, Part, useTask } from "./view.js";
 
-/** All that waits for a person, the oldest request first. */
 export function Inbox() {
   const inbox = useData<Items>("inbox", changesInbox);
   const { data } = inbox;
@@ -71,7 +70,7 @@ function Head({ of: waiting, isOpen }: { readonly of: WaitingLine; readonly isOp
 
 /** A request with all that it is about, which is read when it is opened. */
 function Whole({ line: { sessionId, request }, onDone }: { readonly line: WaitingLine; readonly onDone: () => void }) {
-  // What a request is about does not change. The session may ask something else: that is another line.
+  // A request stays as it is. The session may ask something else: that is another line.
   const waiting = useData<Waiting>(`sessions/${encodeURIComponent(sessionId)}/waiting?${request}`, () => false);
   return (
     <Loading of={waiting} what="the request">
@@ -114,7 +113,6 @@ export function WaitingNow({ waiting, isWanted, onDone }: WaitingNowProps) {
   );
 }
 
-/** Who may answer, if not everybody. */
 function WhoMay({ waiting: { approvers } }: { readonly waiting: WaitingLine }) {
   return approvers === undefined ? null : <span class="quiet"> by {line(approvers.join(" or "), 200)}</span>;
 }
@@ -185,7 +183,7 @@ function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly o
   const isSent = isBusy || isDone;
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    // Who may approve may have changed since the page was opened. What is known is shown if that can't be read.
+    // The approvers may have changed since the page was opened. If they can't be read, those that are known are shown.
     readAbout().catch(() => undefined);
   }, []);
   const isApproval = what === "approval";
@@ -252,7 +250,7 @@ function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly o
   );
 }
 
-/** Whoever answered or acted last on this page: the name for the next time. */
+/** The name of the person who answered or acted last on this page, for the next time. */
 const given = signal("");
 
 /** Returns who sends a form, and keeps the name. */
@@ -262,7 +260,7 @@ export function nameIn(form: FormData): string {
   return typeof by === "string" ? by : (about.value.actor ?? given.value);
 }
 
-/** Who it is: one of some names, or any name. Who has logged in is asked only if they must sign under another name. */
+/** Asks for one of some names, or any name. A person who has logged in is asked only if they must sign under another name. */
 export function NameField({ names }: { readonly names: readonly string[] }) {
   const id = useId();
   const { actor } = about.value;

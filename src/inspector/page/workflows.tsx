@@ -77,8 +77,7 @@ function Diagnostics({ items }: { readonly items: readonly DiagnosticText[] }) {
 }
 
 export function Workflow({ type }: { readonly type: string }) {
-  const path = `workflows/${encodeURIComponent(type)}`;
-  const workflow = useData<WorkflowView>(path);
+  const workflow = useData<WorkflowView>(`workflows/${encodeURIComponent(type)}`);
   const { data } = workflow;
   return (
     <>
@@ -148,24 +147,18 @@ function Definition({ phase }: { readonly phase: WorkflowDetail["phases"][number
         ])}
       />
       <Names items={tasks} what="task" />
-      <Names items={documents} what="document" code />
+      <Names items={documents} what="document" />
     </>
   );
 }
 
-interface NamesProps {
-  readonly items: readonly string[];
-  readonly what: string;
-  readonly code?: boolean;
-}
-
-function Names({ items, what, code }: NamesProps) {
+function Names({ items, what }: { readonly items: readonly string[]; readonly what: "task" | "document" }) {
   if (items.length === 0) return null;
   return (
     <details>
       <summary>{counted(items.length, what)}</summary>
       <List items={items} class="tasks" what={what} first={1000}>
-        {(text) => <Line text={text} code={code} />}
+        {(text) => <Line text={text} code={what === "document"} />}
       </List>
     </details>
   );
