@@ -212,7 +212,7 @@ export function asRecorded(state: CallState): CallState {
 export function unrecordedNotice({ unrecorded, status }: CallState): WireObject {
   if (unrecorded === undefined || status !== "active") return {};
   const how = "Call retry_phase before you change anything; if this stays, ask the person who runs this.";
-  return { unrecorded: `What the checks of this phase compare with could not be recorded. ${how}` };
+  return { unrecorded: `The state that the checks of this phase compare with could not be recorded. ${how}` };
 }
 
 /** Throws `INVALID_INPUT` if a text is the placeholder of a proposed call. */

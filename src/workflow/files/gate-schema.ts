@@ -221,7 +221,7 @@ export const ignoredCheckpoint = gateObject({
 });
 
 const gateShape = {
-  checkpoint: optional(checkpoint, "How strict the gate is. What only a whole gate can have may be here, too."),
+  checkpoint: optional(checkpoint, "How strict the gate is. Keys that only a whole gate can have may be here, too."),
   evidence_schema: optional(
     byFieldName(field, (value, name) => ({
       expected: "an object with keys",
