@@ -165,6 +165,10 @@ interface PrintedDetails {
 export function printError({ stderr }: Terminal, error: unknown, { stack, url = stack }: PrintedDetails): void {
   const message = error instanceof Error ? error.message : String(error);
   stderr.write(`${styled(stderr, "red", "phasegate: error:")} ${shown(message)}\n`);
+  const reason = storageCause(error);
+  if (reason !== undefined && !message.includes(reason)) {
+    stderr.write(`${styled(stderr, "cyan", "  cause:")} ${shown(reason)}\n`);
+  }
   const hint = hintOf(error);
   if (hint !== undefined) stderr.write(`${styled(stderr, "cyan", "  hint:")} ${shown(hint)}\n`);
   const address = url ? urlOf(error) : undefined;
@@ -175,10 +179,21 @@ export function printError({ stderr }: Terminal, error: unknown, { stack, url = 
   }
 }
 
-/** Returns the address of an error's documentation; for a command's own failure, of the error that caused it. */
+/** Returns the address of an error's documentation. */
 function urlOf(error: unknown): string | undefined {
-  const coded = error instanceof CommandFailure ? error.cause : error;
+  const coded = codedIn(error);
   return isPhasegateError(coded) ? coded.url : undefined;
+}
+
+/** Returns why a storage failed; not every storage says it in its message. */
+function storageCause(error: unknown): string | undefined {
+  const coded = codedIn(error);
+  return isPhasegateError(coded, "STORAGE_FAILED") ? coded.details.cause : undefined;
+}
+
+/** Returns an error; for a command's own failure, the error that caused it. */
+function codedIn(error: unknown): unknown {
+  return error instanceof CommandFailure ? error.cause : error;
 }
 
 /** Removes passwords: a driver's message may quote the address that it was given. */
