@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import * as mini from "zod/mini";
 import { PhasegateError } from "../../src/errors.js";
 import {
   ACTION_NAMES,
@@ -16,6 +17,7 @@ import {
   toolDescription,
   WORKFLOW_READING,
 } from "../../src/tools/phased/actions.js";
+import { expectedBy } from "../../src/tools/phased/refusals.js";
 import { REQUESTS as ROUTED, type RoutedCall } from "../../src/tools/routed/requests.js";
 import { fieldNames, isOptional, maxCharsFor, type ObjectSchema, publishedSchema } from "../../src/tools/schemas.js";
 import {
@@ -107,6 +109,20 @@ describe("an action of the workflow tool", () => {
     });
     for (const value of Object.values(exampleCall("request_waiver", Object.keys(PARAMETERS).filter(isParameter))))
       expect(value).not.toBe("");
+  });
+});
+
+describe("what a parameter must be", () => {
+  it("is a whole number only where no fraction is allowed", () => {
+    expect(expectedBy(mini.int())).toBe("a whole number");
+    expect(expectedBy(mini.number())).toBe("a number");
+  });
+
+  it("is said of every parameter", () => {
+    const said = Object.values(PARAMETERS).map((schema) => expectedBy(schema).replace(/^one of .*/, "one of them"));
+    expect(new Set(said)).toEqual(
+      new Set(["a string", "an object", "a whole number", "one of them", "a list of strings", "true or false"]),
+    );
   });
 });
 

@@ -13,7 +13,6 @@ import {
   isAction,
   isParameter,
   PARAMETERS,
-  type Parameter,
   parametersOf,
   type ToolContext,
 } from "./actions.js";
@@ -91,16 +90,17 @@ function problemWith(action: Action, { field, kind }: Fault, given: WireObject):
   const [name = ""] = kind === "unknown" ? [field] : field.split(".");
   if (!isParameter(name)) return unknownField(field, parametersOf(action).all);
   if (kind === "unknown") return `${action} does not take '${name}'`;
-  return `'${name}' must be ${expected(name)}, got ${shown(given[name])}`;
+  return `'${name}' must be ${expectedBy(PARAMETERS[name])}, got ${shown(given[name])}`;
 }
 
-function expected(name: Parameter): string {
-  const schema: z.ZodMiniType = PARAMETERS[name];
+/** Returns what a parameter must be by its schema, in words. */
+export function expectedBy(schema: z.ZodMiniType): string {
   if (schema instanceof z.ZodMiniEnum) return `one of ${schema.options.join(", ")}`;
   if (schema instanceof z.ZodMiniCustom) return "an object";
   if (schema instanceof z.ZodMiniArray) return "a list of strings";
   if (schema instanceof z.ZodMiniBoolean) return "true or false";
-  return schema instanceof z.ZodMiniNumber ? "a whole number" : "a string";
+  if (schema instanceof z.ZodMiniNumberFormat) return "a whole number";
+  return schema instanceof z.ZodMiniNumber ? "a number" : "a string";
 }
 
 /** The longest value that is repeated in an example, in characters. */
