@@ -21,7 +21,7 @@ import {
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
-import { type Action, WORKFLOW_READING } from "../tools/phased/actions.js";
+import { type Action, entryOf, WORKFLOW_READING } from "../tools/phased/actions.js";
 import {
   createWorkflowTool,
   engineFor,
@@ -178,7 +178,7 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
     title: "Phase-gated workflows",
     readOnlyHint: readOnly,
     // Only a deletion loses data: a rollback stays in the log.
-    destructiveHint: actions.includes("delete_session"),
+    destructiveHint: actions.some((action) => entryOf(action).effect === "deletes"),
     idempotentHint: readOnly,
     openWorldHint: false,
   };

@@ -4,6 +4,7 @@ import * as mini from "zod/mini";
 import { PhasegateError } from "../../src/errors.js";
 import {
   ACTION_NAMES,
+  ACTIONS,
   type Action,
   exampleCall,
   inputSchema,
@@ -13,7 +14,6 @@ import {
   PARAMETERS,
   type Parameter,
   parametersOf,
-  REQUESTS,
   toolDescription,
   WORKFLOW_READING,
 } from "../../src/tools/phased/actions.js";
@@ -77,15 +77,15 @@ describe("an action of the workflow tool", () => {
     const { action, ...whole } = exampleCall(name, optional);
     expect(action).toBe(name);
     expect(Object.keys(whole).sort()).toEqual([...all].sort());
-    expect(faults(REQUESTS[name], whole)).toEqual([]);
+    expect(faults(ACTIONS[name].takes, whole)).toEqual([]);
     for (const field of all) {
       const { [field]: _, ...rest } = whole;
-      expect(faults(REQUESTS[name], rest)).toEqual(required.includes(field) ? [`${field} missing`] : []);
-      expect(faults(REQUESTS[name], { ...whole, [field]: () => 1 })).toEqual([
+      expect(faults(ACTIONS[name].takes, rest)).toEqual(required.includes(field) ? [`${field} missing`] : []);
+      expect(faults(ACTIONS[name].takes, { ...whole, [field]: () => 1 })).toEqual([
         `${field} ${field === "status" || field === "outcome" ? "value" : "type"}`,
       ]);
     }
-    expect(faults(REQUESTS[name], { ...whole, surprise: 1 })).toEqual(["surprise unknown"]);
+    expect(faults(ACTIONS[name].takes, { ...whole, surprise: 1 })).toEqual(["surprise unknown"]);
   });
 
   it("is listed in the order of a session, and known by its own name only", () => {
