@@ -4,7 +4,8 @@
  */
 import * as z from "zod";
 import { ZodMiniOptional } from "zod/mini";
-import { BUILT_IN, type VerifierName } from "../src/verifiers/create-verifiers.js";
+import { BUILT_IN } from "../src/verifiers/create-verifiers.js";
+import type { VerifierName } from "../src/workflow/built-in-verifiers.js";
 import { takesNull } from "../src/workflow/file-schema.js";
 import { demands, gateFile, verifier } from "../src/workflow/files/gate-schema.js";
 import { metadataFile } from "../src/workflow/files/metadata.js";

@@ -15,7 +15,8 @@ import type { ApprovalResult, WaiverRequest } from "../phased/approval/requests.
 import type { InspectorSources } from "../read/sources.js";
 import { type Asked, answer, askedBy, type Decision } from "../read/waiting.js";
 import type { RoutedQuestion, RoutedView } from "../routed/types.js";
-import { SINCE_VERIFIERS, sinceOf } from "../workflow/gate-definition.js";
+import { aboutVerifier } from "../workflow/built-in-verifiers.js";
+import { sinceOf } from "../workflow/gate-definition.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js";
 import { type CreateCommand, command, flag, required, text, type Values } from "./command.js";
@@ -327,7 +328,7 @@ export function unrecorded(
   if (next === null) return [];
   for (const { number, gate } of phases.filter(({ number: other }) => other >= next.number)) {
     const baselines = checksOf(gate).filter(
-      ({ verifier }) => SINCE_VERIFIERS.includes(verifier) && !Object.hasOwn(verifiers, verifier),
+      ({ verifier }) => aboutVerifier(verifier)?.since === true && !Object.hasOwn(verifiers, verifier),
     );
     const isOwn = number === next.number && baselines.some(({ params }) => sinceOf(params) === undefined);
     if (!isOwn && !baselines.some(({ params }) => sinceOf(params) === phase)) continue;

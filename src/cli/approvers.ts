@@ -44,7 +44,7 @@ Examples:
   phasegate approvers remove ann --approvers approvers.json`;
 
 const INVITE_HELP = `
-Whoever opens the link registers a passkey as an approver of that name: send it to that person alone. A person who has a
+The person who opens the link registers a passkey as an approver of that name: send it to that person alone. A person who has a
 key gets another one. Browsers offer passkeys at HTTPS addresses and at http://localhost, not at IP addresses. Without
 --url, the end of the link is printed, to be put after the address of the page.`;
 

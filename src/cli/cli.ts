@@ -163,7 +163,12 @@ export function printError(
   error: unknown,
   { stack, url = stack }: { readonly stack: boolean; readonly url?: boolean },
 ): void {
-  stderr.write(`${styled(stderr, "red", "phasegate: error:")} ${shown(messageOf(error))}\n`);
+  const message = messageOf(error);
+  stderr.write(`${styled(stderr, "red", "phasegate: error:")} ${shown(message)}\n`);
+  const reason = storageCause(error);
+  if (reason !== undefined && !message.includes(reason)) {
+    stderr.write(`${styled(stderr, "cyan", "  cause:")} ${shown(reason)}\n`);
+  }
   const isKnown = error instanceof CommandFailure || isPhasegateError(error);
   const hint = isKnown ? hintOf(error) : "Run it again with --log-level debug to see where the error occurred.";
   if (hint !== undefined) stderr.write(`${styled(stderr, "cyan", "  hint:")} ${shown(hint)}\n`);
@@ -175,10 +180,21 @@ export function printError(
   }
 }
 
-/** Returns the address of an error's documentation; for a command's own failure, of the error that caused it. */
+/** Returns the address of an error's documentation. */
 function urlOf(error: unknown): string | undefined {
-  const coded = error instanceof CommandFailure ? error.cause : error;
+  const coded = codedIn(error);
   return isPhasegateError(coded) ? coded.url : undefined;
+}
+
+/** Returns why a storage failed; not every storage says it in its message. */
+function storageCause(error: unknown): string | undefined {
+  const coded = codedIn(error);
+  return isPhasegateError(coded, "STORAGE_FAILED") ? coded.details.cause : undefined;
+}
+
+/** Returns an error; for a command's own failure, the error that caused it. */
+function codedIn(error: unknown): unknown {
+  return error instanceof CommandFailure ? error.cause : error;
 }
 
 /** Removes passwords: a driver's message may quote the address that it was given. */

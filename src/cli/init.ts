@@ -54,10 +54,10 @@ type InitOptions = Omit<Values<ReturnType<typeof initOptions>>, "hooks"> & { rea
 const HELP = `
 In the project that the folder is in, init writes the starters into ${WORKFLOWS}/, adds the server "phasegate" to the
 configuration of each client, tells agents about it in AGENTS.md, CLAUDE.md or GEMINI.md, and lets git ignore the sessions
-in ${STATE}/. What a file has besides stays as it is. A file that can't be changed safely is left alone: init prints what
+in ${STATE}/. The rest of a file stays as it is. A file that can't be changed safely is left alone: init prints what
 to add by hand, and ends with exit code 1.
 
-What was written is recorded in ${RECORD_PATH}, which should be committed. init again adds only what is missing.
+init records in ${RECORD_PATH} what it wrote; commit that file. init again adds only what is missing.
 --update also renews what nobody has edited; --remove takes back what init wrote and nobody has edited.
 
 A record that came with the project is believed after --trust: it decides what gates may run, and which files are changed. In a

@@ -25,7 +25,7 @@ If one of these two or --log-dir is given, the log is also written to files. The
 models and their answers.
 
 In a project that \`phasegate init\` has set up, or in a folder of it, --workflows, --state and --project need not be
-given. The first line of the log says which project it is. What gates may run must be: --allow-command "npm test".
+given. The first line of the log says which project it is. Commands of gates must be given: --allow-command "npm test".
 
 The starters need --project, and the commands that they run: --allow-command "npm test". docs/starters has a page for
 each.

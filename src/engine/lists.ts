@@ -160,7 +160,7 @@ async function look(
 }
 
 function notAnId(sessionId: string): PhasegateError<"TAMPERED"> {
-  const reason = "its id is none that this library gives";
+  const reason = "phasegate does not give such ids";
   return new PhasegateError("TAMPERED", `the session ${shown(sessionId)} can't be shown: ${reason}`, {
     remedy: "The store was changed by hand: restore it from a backup.",
     details: { sessionId, version: 0, reason },

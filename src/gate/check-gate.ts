@@ -117,7 +117,7 @@ export function conceal(problems: readonly Problem[], reveal: Reveal): readonly 
   if (reveal === "names")
     return [...new Map(found.map((problem) => [problem.field, withoutDetails(problem)])).values(), ...denials];
   const count = found.length === 1 ? "1 thing is" : `${found.length} things are`;
-  const message = `The gate isn't met: ${count} missing or wrong. What it asks for isn't shown.`;
+  const message = `The gate isn't met: ${count} missing or wrong. Its requirements are not shown.`;
   return [{ field: "", problem: "invalid", message }, ...denials];
 }
 

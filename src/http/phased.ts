@@ -7,8 +7,9 @@ import type { Login } from "../ports/login.js";
 import { isErrorCode, WIRE_ERRORS } from "../tools/dispatch.js";
 import {
   type Action,
+  entryOf,
   outputSchema,
-  REQUESTS,
+  parametersOf,
   WORKFLOW_READING,
   type WorkflowResponse,
 } from "../tools/phased/actions.js";
@@ -34,29 +35,6 @@ export interface PhasedHttpOptions extends OpenApiOptions {
   readonly tool?: WorkflowToolOptions;
 }
 
-const SUMMARIES: Record<Action, string> = {
-  list_workflows: "List the workflows",
-  start: "Start a session",
-  get_phase: "Read the current phase, or one before",
-  get_task: "Read a task of the current phase, or of one before",
-  get_document: "Read a document that a text names",
-  complete_task: "Note a task as done, or as given up",
-  complete_phase: "Submit the evidence for the current phase",
-  request_waiver: "Ask a person to waive what can't be met",
-  get_state: "Get the state of a session, or what one completed phase has handed on",
-  list_sessions: "List the sessions, newest first",
-  get_session: "Get everything about a session",
-  delete_session: "Delete a session",
-  pause: "Pause a session; resume continues it",
-  resume: "Continue a paused session",
-  retry_phase: "Try a phase again after the session has failed",
-  rollback: "Return to an earlier phase; it and all later ones are then open",
-  sync_plan: "Adopt an edited plan",
-  get_errors: "Read what gates have refused",
-  get_history: "Read the history of a session",
-  get_metrics: "Get the number and the duration of calls",
-};
-
 const ALWAYS = [400, 401, 414, 500, 503];
 const ON_SESSION = [...ALWAYS, 404, 409];
 const WRITING = [...ON_SESSION, 403, 413, 415, 422];
@@ -65,20 +43,21 @@ const WRITING = [...ON_SESSION, 403, 413, 415, 422];
 function refusalsOf(action: Action): readonly number[] {
   // What it counts is in memory: the engine is not asked.
   if (action === "get_metrics") return ALWAYS.filter((status) => status !== 503);
-  if (action === "list_workflows" || action === "list_sessions") return ALWAYS;
-  return WORKFLOW_READING.has(action) ? ON_SESSION : WRITING;
+  if (!WORKFLOW_READING.has(action)) return WRITING;
+  return parametersOf(action).all.includes("session_id") ? ON_SESSION : ALWAYS;
 }
 
 /** Returns the routes: one for each action that the host allows. */
 function phasedRoutes(actions: readonly Action[]): readonly Route<Action>[] {
   return actions.map((call) => {
+    const { summary, takes } = entryOf(call);
     return {
       call,
       method: WORKFLOW_READING.has(call) ? "GET" : "POST",
       path: `/sessions/${call}`,
-      summary: SUMMARIES[call],
+      summary,
       refusals: refusalsOf(call),
-      request: z.strictObject({ ...REQUESTS[call].shape, action: actionOf(call) }),
+      request: z.strictObject({ ...takes.shape, action: actionOf(call) }),
       answer: "Answer",
     };
   });

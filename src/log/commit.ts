@@ -277,7 +277,7 @@ function parse<Event, Head>(
     const { events, head } = upcast(stored, commit.schema, machine.schema, machine.upcasts ?? {});
     return machine.parse(events, head);
   } catch (cause) {
-    throw tampered(commit, "its events are none that this library writes", cause);
+    throw tampered(commit, "phasegate does not write such events", cause);
   }
 }
 

@@ -14,7 +14,7 @@
  */
 import type { McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
-import { type Action, WORKFLOW_READING } from "../tools/phased/actions.js";
+import { type Action, entryOf, WORKFLOW_READING } from "../tools/phased/actions.js";
 import {
   createWorkflowTool,
   engineFor,
@@ -140,7 +140,7 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
     title: "Phase-gated workflows",
     readOnlyHint: readOnly,
     // Only a deletion loses data: a rollback stays in the log.
-    destructiveHint: actions.includes("delete_session"),
+    destructiveHint: actions.some((action) => entryOf(action).effect === "deletes"),
     idempotentHint: readOnly,
     openWorldHint: false,
   };

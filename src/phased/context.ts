@@ -157,10 +157,14 @@ export function preparing<Answer = never>(
     const skips = await context.pinned.skips(session, structure);
     const begun = await begunBy(context, session, structure, command, skips, confirm);
     // A session that is active already takes no place of another one.
-    const full = command.type === "delete" || session.head.status === "active" ? undefined : await fullAt(context);
+    const mayActivate = session.head.status !== "active" && !NEVER_ACTIVATE.has(command.type);
+    const full = mayActivate ? await fullAt(context) : undefined;
     return withBegun({ command, structure, limits: context.options.limits, skips, full }, begun);
   };
 }
+
+/** Commands that make no session active: the active ones need not be counted for them. */
+const NEVER_ACTIVATE: ReadonlySet<SessionCommand["type"]> = new Set(["waive", "denyWaiver", "assign", "delete"]);
 
 /** Returns the limit of active sessions, if as many are active. */
 export async function fullAt({

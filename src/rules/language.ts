@@ -17,6 +17,7 @@
  * - tree.ts: reading CEL's syntax tree
  * - rule-types.ts: the types of this folder
  */
+import { aboutVerifier } from "../workflow/built-in-verifiers.js";
 import type { JsonValue } from "../workflow/json.js";
 import type { FieldType, VerifyDefinition } from "../workflow/structure.js";
 import { compileRule } from "./compile.js";
@@ -44,21 +45,11 @@ export function loadRuleLanguage(): Promise<RuleLanguage> {
   return loaded;
 }
 
-/** Verifiers that check a field's value: the parameter that replaces the value, and a plausible value. */
-const LOOKED_AT: ReadonlyMap<string, readonly [param: string, value: string]> = new Map([
-  ["file_exists", ["path", "docs/report.md"]],
-  ["directory_exists", ["path", "docs"]],
-  ["file_matches", ["path", "docs/report.md"]],
-  ["markdown_headings", ["path", "docs/report.md"]],
-  ["git_commit_exists", ["commit", "0123abc"]],
-  ["http_ok", ["url", "https://example.org/"]],
-]);
-
 /** Returns plausible values for verifiers. Only the verifiers can tell whether such a file exists. */
 export function verifiedValues(type: FieldType, checks: readonly VerifyDefinition[]): JsonValue[] {
   return checks.flatMap(({ verifier, params }): JsonValue[] => {
-    const [param, value] = LOOKED_AT.get(verifier) ?? [];
-    if (param === undefined || value === undefined || Object.hasOwn(params, param)) return [];
+    const { value, insteadOfValue } = aboutVerifier(verifier) ?? {};
+    if (value === undefined || (insteadOfValue !== undefined && Object.hasOwn(params, insteadOfValue))) return [];
     if (type === "list") return [[value]];
     return type === "string" || type === "any" ? [value] : [];
   });

@@ -29,7 +29,7 @@ import {
  * The delivery of a long answer. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;
  * `none`: the call has changed something and can't be repeated, so the answer is shortened.
  */
-type Paging = "own" | "json" | "none";
+export type Paging = "own" | "json" | "none";
 
 /** An action of a tool: what it takes, what runs, and how a long answer is delivered. */
 export interface Action<Context, Done extends object = WireObject> {
@@ -44,17 +44,16 @@ export type Outcome<Done> = { readonly body: Done } | Failure;
 /** The reason why a call was not executed: the faults of its request, or an error. */
 export type Failure = { readonly faults: readonly Fault[] } | { readonly error: unknown };
 
-/** Creates an action from the schema of its parameters and the function that runs it. */
+/** Creates an action from what it takes, how a long answer is delivered, and the function that runs it. */
 export function action<Context, S extends z.core.$ZodObject, Done extends object = WireObject>(
-  input: S,
+  { takes, paging }: { readonly takes: S; readonly paging: Action<Context>["paging"] },
   run: (context: Context, params: z.output<S>) => Promise<Done>,
-  paging: Action<Context>["paging"] = "none",
 ): Action<Context, Done> {
   return {
     paging,
     async run(context, given) {
       try {
-        const parsed = parseRequest(input, given);
+        const parsed = parseRequest(takes, given);
         return parsed.ok ? { body: await run(context, parsed.params) } : parsed;
       } catch (error) {
         return { error };

@@ -24,6 +24,7 @@ import type { Verifier } from "../ports/verifier.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import { withoutFolders } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
+import type { VerifierName } from "../workflow/built-in-verifiers.js";
 import {
   check,
   checkOptions,
@@ -76,30 +77,6 @@ export interface VerifiersOptions {
   /** Limits; each has a default. */
   readonly limits?: Partial<VerifierLimits>;
 }
-
-/** The name of a built-in verifier. */
-export type VerifierName =
-  | "file_exists"
-  | "directory_exists"
-  | "file_matches"
-  | "file_contains"
-  | "markdown_headings"
-  | "json_value"
-  | "line_exists"
-  | "plan_parses"
-  | "changed_since_phase_start"
-  | "unchanged_since_phase_start"
-  | "git_clean"
-  | "git_clean_since_phase_start"
-  | "git_changed_since_phase_start"
-  | "git_commit_exists"
-  | "git_tag_exists"
-  | "git_changes"
-  | "command"
-  | "fails_without"
-  | "tasks_shown"
-  | "tests_kept"
-  | "http_ok";
 
 export const BUILT_IN: Readonly<Record<VerifierName, BuiltIn>> = {
   file_exists: fileExists,

@@ -139,7 +139,7 @@ export const gitChanges = defineVerifier({
   about: "The evidence names exactly the files that differ between two commits.",
   params: z.strictObject({
     base: textParam.describe(
-      "The commit that the changes begin at: an id, a tag or a branch. What both commits have in common counts.",
+      "The commit to compare with: an id, a tag or a branch. The changes begin at the last commit that it and `head` have in common.",
     ),
     head: textParam.optional().describe("The commit that they end at. Default: the one that is checked out."),
     since: namedFilesParams.since,

@@ -2,6 +2,7 @@
  * The four kinds of gates that a session pins, as plain JSON: one schema for each part gives its type and checks it.
  */
 import * as z from "zod/mini";
+import { aboutVerifier } from "./built-in-verifiers.js";
 import { isJsonObject, type JsonObject, storedObjectSchema, storedValueSchema } from "./json.js";
 
 /** The types of evidence fields. `any` is for a field of which only the name is known. */
@@ -196,18 +197,6 @@ export function openPhases(phases: readonly { readonly number: number; readonly 
   return phases.flatMap(({ number, gate }) => (requiresNothing(gate) ? [number] : []));
 }
 
-/** The built-in verifiers that compare with a snapshot, and take the parameter `since`. */
-export const SINCE_VERIFIERS: readonly string[] = [
-  "changed_since_phase_start",
-  "unchanged_since_phase_start",
-  "git_clean_since_phase_start",
-  "git_changed_since_phase_start",
-  "git_changes",
-  "fails_without",
-  "tasks_shown",
-  "tests_kept",
-];
-
 /** Stands for the start of the session, where {@link sinceOf} returns the number of a phase. */
 export const SESSION_START = -1;
 
@@ -239,7 +228,7 @@ export function sinceFault(
 ): { readonly message: string; readonly hint: string } | undefined {
   const since = sinceOf(params);
   if (since === undefined) {
-    const isWrong = SINCE_VERIFIERS.includes(verifier) && params.since !== undefined;
+    const isWrong = aboutVerifier(verifier)?.since === true && params.since !== undefined;
     const message = "`since` must name a phase by its number, or the start";
     const hint = "Write since: {phase: 1}, with the number of an earlier phase, or since: start.";
     return isWrong ? { message, hint } : undefined;

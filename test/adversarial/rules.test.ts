@@ -84,7 +84,10 @@ describe("a gate that hides what it asks for", () => {
 
   it("shows a dishonest agent nothing of the rules, and lets an honest agent through", async () => {
     const gate = await aGate({ gate: HIDING });
-    const answer = await gate.refuses({ ...TRUTH, passed: 11 }, /1 thing is missing or wrong. What it asks for isn't/);
+    const answer = await gate.refuses(
+      { ...TRUTH, passed: 11 },
+      /1 thing is missing or wrong. Its requirements are not shown/,
+    );
     const seen = ["get_phase", "get_state", "get_errors", "get_history", "get_session"].map((action) =>
       gate.tool.dispatch({ action, session_id: gate.id }),
     );

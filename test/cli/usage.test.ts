@@ -92,6 +92,11 @@ describe("the address of an error's documentation", () => {
 });
 
 describe("errors of commands", () => {
+  const print = (thrown: unknown) => {
+    const stderr = new PassThrough();
+    printError({ stdin: stderr, stdout: stderr, stderr }, thrown, { stack: false });
+    return String(stderr.read());
+  };
   const error = (code: "STORAGE_FAILED" | "TAMPERED" | "INVALID_INPUT") => {
     const details = { operation: "read", sessionId: "s", version: 1, reason: "r" };
     return new PhasegateError(code, "it failed", { remedy: "fix it", details });
@@ -106,16 +111,22 @@ describe("errors of commands", () => {
   });
 
   it("contain a hint", () => {
-    const print = (thrown: unknown) => {
-      const stderr = new PassThrough();
-      printError({ stdin: stderr, stdout: stderr, stderr }, thrown, { stack: false });
-      return String(stderr.read());
-    };
     expect(print(error("TAMPERED"))).toBe("phasegate: error: it failed\n  hint: fix it\n");
     expect(print(new Error("odd\u001b[2J"))).toMatch(
       /^phasegate: error: odd\\u001b\[2J\n {2}hint: .*--log-level debug/,
     );
     expect(print("thrown")).toContain("phasegate: error: thrown");
+  });
+
+  it("say in one line why a storage failed, once", () => {
+    const failed = (message: string) => {
+      const details = { operation: "append", cause: "no space\nleft (ENOSPC)" };
+      return new PhasegateError("STORAGE_FAILED", message, { remedy: "fix it", details });
+    };
+    const printed = "phasegate: error: it failed\n  cause: no space left (ENOSPC)\n  hint: fix it\n";
+    expect(print(failed("it failed"))).toBe(printed);
+    expect(print(new CommandFailure("it failed", EXIT.environment, "fix it", { cause: failed("no") }))).toBe(printed);
+    expect(print(failed("it failed: no space\nleft (ENOSPC)"))).not.toContain("cause:");
   });
 });
 

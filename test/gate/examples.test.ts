@@ -113,7 +113,8 @@ describe("a generated example", () => {
     [{ type: "string", verify: "http_ok" }, "https://example.org/"],
     [{ type: "string", validator: ["file_exists", "value.endsWith('.txt')"] }, "report.txt"],
     [{ type: "boolean", verify: { verifier: "file_exists", path: "a.md" } }, true],
-    [{ type: "string", verify: "json_value" }, "what was done, in words"],
+    [{ type: "string", verify: "json_value" }, "reports/result.json"],
+    [{ type: "string", verify: "command" }, "what was done, in words"],
   ])("of a verified field has a matching form: %j", async (x, example) => {
     expect((await gateOf({ x })).example).toEqual({ x: example });
   });

@@ -68,7 +68,7 @@ describe("the newest commit", () => {
     [
       "an event of another kind",
       (commit) => forged(commit, (body) => (body.events = [{}])),
-      "its events are none that this library writes",
+      "phasegate does not write such events",
     ],
     [
       "a body without a head",

@@ -21,7 +21,7 @@ import { chunkMarkdown } from "../../src/search/sync.js";
 import { createWords } from "../../src/search/text-index.js";
 import { renderTemplate } from "../../src/template/template.js";
 import { pageText, readJsonCursor } from "../../src/tools/pages.js";
-import { REQUESTS } from "../../src/tools/phased/actions.js";
+import { ACTIONS } from "../../src/tools/phased/actions.js";
 import { badParametersAnswer, unknownActionAnswer } from "../../src/tools/phased/refusals.js";
 import { parseRequest } from "../../src/tools/wire.js";
 import { headingsBelow, headingsOf } from "../../src/verifiers/judge-markdown.js";
@@ -370,7 +370,7 @@ export const READERS: readonly Reader[] = [
     ],
     read: (text) => {
       for (const given of [parsedOr(text), { [text]: text }, { session_id: text, phase: text }]) {
-        const parsed = parseRequest(REQUESTS.get_phase, given);
+        const parsed = parseRequest(ACTIONS.get_phase.takes, given);
         if (!parsed.ok && isJsonObject(given)) badParametersAnswer("get_phase", parsed.faults, given);
       }
       unknownActionAnswer(undefined, text, ["get_phase", "get_task"]);

@@ -112,6 +112,32 @@ describe("the limit of active sessions", () => {
     expect(await failure(engine.session(id).pause())).toMatchObject({ code: "INVALID_TRANSITION" });
   });
 
+  it("is not looked at for an answer to a waiver, an assignment or a deletion, which make nothing active", async () => {
+    const storage = new MemoryStorage();
+    const count = storage.countActive.bind(storage);
+    let counted = 0;
+    storage.countActive = (upTo) => {
+      counted += 1;
+      return count(upTo);
+    };
+    const { engine } = makeEngine({ storage, limits: { maxActiveSessions: 3 } });
+    const id = await startTwoPhases(engine);
+    const session = engine.session(id);
+    const first = await session.requestWaiver(1, { fields: ["tests_pass"], reason: "no runner" });
+    await session.pause();
+    counted = 0;
+    await session.denyWaiver({ by: "ann", request: first.request, note: "find one" });
+    expect(counted).toBe(0);
+    await session.resume();
+    expect(counted).toBe(1);
+    const second = await session.requestWaiver(1, { fields: ["tests_pass"], reason: "there is no runner" });
+    await session.pause();
+    await session.waive({ by: "ann", request: second.request });
+    await session.assign({ name: "eve" }, { by: "ann" });
+    await session.delete();
+    expect(counted).toBe(1);
+  });
+
   it("names the limit to the host, which is told of each refusal", async () => {
     const { engine, paused } = await full();
     const told: unknown[] = [];

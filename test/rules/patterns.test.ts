@@ -105,6 +105,22 @@ describe("the language", () => {
     expect([of("directory_exists"), of("git_commit_exists"), of("http_ok")]).toEqual([
       ...[["docs"], ["0123abc"], ["https://example.org/"]],
     ]);
+    expect(
+      ["file_contains", "json_value", "line_exists", "plan_parses", "git_tag_exists", "fails_without"].map((name) =>
+        of(name),
+      ),
+    ).toEqual([
+      ...[
+        ["docs/report.md"],
+        ["reports/result.json"],
+        ["src/main.ts:12"],
+        ["specs/tasks.md"],
+        ["v1.0.0"],
+        ["src/main.ts"],
+      ],
+    ]);
+    expect(of("fails_without", { files: "changed" })).toEqual([]);
+    expect(of("line_exists", { path: "a.md" })).toEqual(["src/main.ts:12"]);
     expect(of("tests_pass")).toEqual([]);
     expect(of("file_exists", { path: "a.md" })).toEqual([]);
     expect(of("git_commit_exists", { commit: "a" })).toEqual([]);

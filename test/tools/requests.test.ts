@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import * as mini from "zod/mini";
 import { PhasegateError } from "../../src/errors.js";
 import {
   ACTION_NAMES,
+  ACTIONS,
   type Action,
   exampleCall,
   inputSchema,
@@ -12,10 +14,10 @@ import {
   PARAMETERS,
   type Parameter,
   parametersOf,
-  REQUESTS,
   toolDescription,
   WORKFLOW_READING,
 } from "../../src/tools/phased/actions.js";
+import { expectedBy } from "../../src/tools/phased/refusals.js";
 import { REQUESTS as ROUTED, type RoutedCall } from "../../src/tools/routed/requests.js";
 import { fieldNames, isOptional, maxCharsFor, type ObjectSchema, publishedSchema } from "../../src/tools/schemas.js";
 import {
@@ -75,15 +77,15 @@ describe("an action of the workflow tool", () => {
     const { action, ...whole } = exampleCall(name, optional);
     expect(action).toBe(name);
     expect(Object.keys(whole).sort()).toEqual([...all].sort());
-    expect(faults(REQUESTS[name], whole)).toEqual([]);
+    expect(faults(ACTIONS[name].takes, whole)).toEqual([]);
     for (const field of all) {
       const { [field]: _, ...rest } = whole;
-      expect(faults(REQUESTS[name], rest)).toEqual(required.includes(field) ? [`${field} missing`] : []);
-      expect(faults(REQUESTS[name], { ...whole, [field]: () => 1 })).toEqual([
+      expect(faults(ACTIONS[name].takes, rest)).toEqual(required.includes(field) ? [`${field} missing`] : []);
+      expect(faults(ACTIONS[name].takes, { ...whole, [field]: () => 1 })).toEqual([
         `${field} ${field === "status" || field === "outcome" ? "value" : "type"}`,
       ]);
     }
-    expect(faults(REQUESTS[name], { ...whole, surprise: 1 })).toEqual(["surprise unknown"]);
+    expect(faults(ACTIONS[name].takes, { ...whole, surprise: 1 })).toEqual(["surprise unknown"]);
   });
 
   it("is listed in the order of a session, and known by its own name only", () => {
@@ -107,6 +109,20 @@ describe("an action of the workflow tool", () => {
     });
     for (const value of Object.values(exampleCall("request_waiver", Object.keys(PARAMETERS).filter(isParameter))))
       expect(value).not.toBe("");
+  });
+});
+
+describe("what a parameter must be", () => {
+  it("is a whole number only where no fraction is allowed", () => {
+    expect(expectedBy(mini.int())).toBe("a whole number");
+    expect(expectedBy(mini.number())).toBe("a number");
+  });
+
+  it("is said of every parameter", () => {
+    const said = Object.values(PARAMETERS).map((schema) => expectedBy(schema).replace(/^one of .*/, "one of them"));
+    expect(new Set(said)).toEqual(
+      new Set(["a string", "an object", "a whole number", "one of them", "a list of strings", "true or false"]),
+    );
   });
 });
 

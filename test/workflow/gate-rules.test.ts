@@ -1,6 +1,9 @@
 import { defineWorkflow } from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import schemas from "../../schemas/gate-definition.json" with { type: "json" };
+import { gateSchema } from "../../src/workflow/gate-definition.js";
+import { canonicalJson } from "../../src/workflow/json.js";
 import { gateFile, metadata, phase, read } from "./workflow-texts.js";
 
 const FILE = "phases/1/gate-definition.yaml";
@@ -9,6 +12,63 @@ const readGate = async (text: string) => {
   const { structure, lines } = await read({ "metadata.json": LONELY, [FILE]: text });
   return { gate: structure?.phases[0]?.gate, lines };
 };
+
+const keySchema = z.looseObject({
+  default: z.unknown().optional(),
+  type: z.unknown().optional(),
+  enum: z.array(z.unknown()).optional(),
+});
+
+/** Returns a value that a key takes, other than its default. */
+function sampleOf(schema: object): unknown {
+  const { default: preset, type, enum: words } = keySchema.parse(schema);
+  if (words !== undefined) return words.find((word) => word !== preset);
+  const types: unknown[] = [type].flat();
+  if (types.includes("boolean")) return preset !== true;
+  if (types.includes("string")) return "words";
+  if (types.includes("integer") || types.includes("number")) return 3;
+  throw new Error("this key needs a sample of its own");
+}
+
+describe("every key of a gate file is pinned", () => {
+  const FIELD = { type: "string", validator: "value != 'x'" };
+  const FIELD_SAMPLES = {
+    ...{ type: "any", validator: "value != 'y'", validator_params: { limit: 1 }, example: "z", verify: "file_exists" },
+  };
+  const GATE_SAMPLES = {
+    ...{ validators: { mine: "value > 0" }, cross_field_validation: "evidence.a != ''", verify: "git_clean" },
+    approval: "Ready?",
+  };
+  const { field } = schemas.definitions;
+  const { checkpoint, approval } = schemas.properties;
+  const approvals = approval.anyOf.flatMap(({ properties = {} }) => Object.entries<object>(properties));
+
+  /** Returns the gate as a session keeps it. */
+  const pinned = async (gate: object) => {
+    const stored: unknown = JSON.parse(JSON.stringify((await readGate(JSON.stringify(gate))).gate));
+    return canonicalJson(gateSchema.parse(stored));
+  };
+
+  it.each(Object.entries(field.properties))("of a field: %s", async (key, schema) => {
+    const value = new Map<string, unknown>(Object.entries(FIELD_SAMPLES)).get(key) ?? sampleOf(schema);
+    const without = await pinned({ evidence_schema: { a: FIELD } });
+    expect(await pinned({ evidence_schema: { a: { ...FIELD, [key]: value } } })).not.toBe(without);
+  });
+
+  it.each(Object.entries(checkpoint.properties))("of a checkpoint: %s", async (key, schema) => {
+    const value = new Map<string, unknown>(Object.entries(GATE_SAMPLES)).get(key) ?? sampleOf(schema);
+    const gate = { evidence_schema: { a: { ...FIELD, validator: "mine" } }, validators: { mine: "value != 'x'" } };
+    const other = key === "validators" ? { ...gate, validators: undefined } : gate;
+    const mine = key === "validators" ? { mine: "value != 'y'" } : value;
+    expect(await pinned({ ...other, checkpoint: { [key]: mine } })).not.toBe(await pinned(gate));
+  });
+
+  it.each(approvals)("of an approval: %s", async (key, schema) => {
+    const gate = { evidence_schema: { a: FIELD }, approval: { prompt: "Ready?" } };
+    const value = key === "approvers" ? ["ann"] : sampleOf(schema);
+    expect(await pinned({ ...gate, approval: { ...gate.approval, [key]: value } })).not.toBe(await pinned(gate));
+  });
+});
 
 describe("the rules of a gate file", () => {
   it("are pinned as written, and in CEL", async () => {

@@ -139,7 +139,7 @@ function App() {
       <Header />
       {connection.value === "lost" && (
         <p class="lost" role="status">
-          The connection is lost. What you see may be old; the page tries again.
+          The connection is lost. The page may be old; it tries again.
         </p>
       )}
       <main id="main" tabIndex={-1}>

@@ -42,7 +42,7 @@ export function Session({ id }: { readonly id: string }) {
           <>
             {isGone.value && (
               <Notice isBad role="alert">
-                This session is gone, or can’t be shown any more. What you see is how it was.
+                This session is gone, or can’t be shown any more. You see how it was.
               </Notice>
             )}
             {detail.kind === "broken" ? <Broken detail={detail} /> : <Shown detail={detail} onDone={session.reload} />}

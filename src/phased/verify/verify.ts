@@ -168,7 +168,7 @@ function planOf(
   beginning: Beginning | undefined,
 ): VerifyCheck | VerifyOutcome {
   if (beginning !== undefined && "failed" in beginning) {
-    const message = `what it compares with could not be recorded when the phase began: ${beginning.failed}; retry_phase records it again`;
+    const message = `the state that it compares with could not be recorded when the phase began: ${beginning.failed}; retry_phase records it again`;
     return { verifier, ok: false, failed: true, unrecorded: true, message };
   }
   const value = field !== undefined && Object.hasOwn(evidence, field) ? evidence[field] : undefined;

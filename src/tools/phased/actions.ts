@@ -1,6 +1,6 @@
 /**
- * The actions of the workflow tool and their parameters: one table from which the input schema, the
- * descriptions, the checks and the examples are made; and the context that every action gets.
+ * The actions of the workflow tool and their parameters: one table from which the input schema, the descriptions, the checks,
+ * the examples and the HTTP routes are made; and the context that every action gets.
  */
 import * as z from "zod/mini";
 import type { ApprovalRequest } from "../../phased/approval/ledger.js";
@@ -9,7 +9,7 @@ import type { CompleteRequest } from "../../phased/complete-phase.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Followed } from "../../phased/verify/verify.js";
 import type { Metrics } from "../../runtime/operations.js";
-import type { PersonsAnswer } from "../dispatch.js";
+import type { Paging, PersonsAnswer } from "../dispatch.js";
 import { fieldNames, isOptional, type ObjectSchema, publishedSchema } from "../schemas.js";
 import type { WireObject } from "../wire.js";
 
@@ -59,32 +59,146 @@ function may<P extends Parameter>(...names: P[]): Pick<typeof OPTIONAL, P> {
   return Object.fromEntries(names.map((name) => [name, OPTIONAL[name]])) as Pick<typeof OPTIONAL, P>;
 }
 
-/** The parameters of each action, in the order in which the actions are listed. */
-export const REQUESTS = {
-  list_workflows: z.strictObject(may("workflow_type", "category", "cursor")),
-  start: z.strictObject({ workflow_type, ...may("target_file", "options", "idempotency_key") }),
-  get_phase: z.strictObject({ session_id, ...may("phase", "cursor") }),
-  get_task: z.strictObject({ session_id, phase, task_number, ...may("cursor") }),
-  get_document: z.strictObject({ session_id, path, ...may("cursor") }),
-  complete_task: z.strictObject({
-    ...{ session_id, phase },
-    ...may("task_number", "note", "outcome", "skipped", "idempotency_key"),
-  }),
-  complete_phase: z.strictObject({ session_id, phase, evidence, ...may("idempotency_key") }),
-  request_waiver: z.strictObject({ session_id, phase, fields, reason, ...may("idempotency_key") }),
-  get_state: z.strictObject({ session_id, ...may("brief", "phase", "cursor") }),
-  list_sessions: z.strictObject(may("status", "cursor")),
-  get_session: z.strictObject({ session_id, ...may("cursor") }),
-  delete_session: z.strictObject({ session_id, ...may("reason") }),
-  pause: z.strictObject({ session_id, ...may("checkpoint_note", "idempotency_key") }),
-  resume: z.strictObject({ session_id, ...may("idempotency_key") }),
-  retry_phase: z.strictObject({ session_id, phase, ...may("reset_evidence", "idempotency_key") }),
-  rollback: z.strictObject({ session_id, to_phase, ...may("idempotency_key") }),
-  sync_plan: z.strictObject({ session_id, ...may("preview", "cursor", "idempotency_key") }),
-  get_errors: z.strictObject({ session_id, ...may("cursor") }),
-  get_history: z.strictObject({ session_id, ...may("cursor") }),
-  get_metrics: z.strictObject({}),
-} satisfies Record<Action, z.ZodMiniObject>;
+/** An action of the tool. */
+interface ActionEntry {
+  /** What it does, for people who read the HTTP API. */
+  readonly summary: string;
+  readonly takes: z.ZodMiniObject;
+  /** What it does to sessions. Agents get one that deletes only if the host says so. */
+  readonly effect: "reads" | "changes" | "deletes";
+  readonly paging: Paging | ((given: WireObject) => Paging);
+  /** The optional parameters that a usual call has. */
+  readonly usual?: readonly Parameter[];
+}
+
+/** The actions, in the order in which they are listed. What runs each of them is in the files that table.ts names. */
+export const ACTIONS = {
+  list_workflows: {
+    summary: "List the workflows",
+    takes: z.strictObject(may("workflow_type", "category", "cursor")),
+    effect: "reads",
+    paging: "own",
+  },
+  start: {
+    summary: "Start a session",
+    takes: z.strictObject({ workflow_type, ...may("target_file", "options", "idempotency_key") }),
+    effect: "changes",
+    paging: "none",
+    usual: ["target_file"],
+  },
+  get_phase: {
+    summary: "Read the current phase, or one before",
+    takes: z.strictObject({ session_id, ...may("phase", "cursor") }),
+    effect: "reads",
+    paging: "own",
+  },
+  get_task: {
+    summary: "Read a task of the current phase, or of one before",
+    takes: z.strictObject({ session_id, phase, task_number, ...may("cursor") }),
+    effect: "reads",
+    paging: "own",
+  },
+  get_document: {
+    summary: "Read a document that a text names",
+    takes: z.strictObject({ session_id, path, ...may("cursor") }),
+    effect: "reads",
+    paging: "own",
+  },
+  complete_task: {
+    summary: "Note a task as done, or as given up",
+    takes: z.strictObject({
+      ...{ session_id, phase },
+      ...may("task_number", "note", "outcome", "skipped", "idempotency_key"),
+    }),
+    effect: "changes",
+    paging: "none",
+    usual: ["task_number"],
+  },
+  complete_phase: {
+    summary: "Submit the evidence for the current phase",
+    takes: z.strictObject({ session_id, phase, evidence, ...may("idempotency_key") }),
+    effect: "changes",
+    paging: "none",
+  },
+  request_waiver: {
+    summary: "Ask a person to waive what can't be met",
+    takes: z.strictObject({ session_id, phase, fields, reason, ...may("idempotency_key") }),
+    effect: "changes",
+    paging: "none",
+  },
+  get_state: {
+    summary: "Get the state of a session, or what one completed phase has handed on",
+    takes: z.strictObject({ session_id, ...may("brief", "phase", "cursor") }),
+    effect: "reads",
+    paging: "json",
+  },
+  list_sessions: {
+    summary: "List the sessions, newest first",
+    takes: z.strictObject(may("status", "cursor")),
+    effect: "reads",
+    paging: "own",
+  },
+  get_session: {
+    summary: "Get everything about a session",
+    takes: z.strictObject({ session_id, ...may("cursor") }),
+    effect: "reads",
+    paging: "json",
+  },
+  delete_session: {
+    summary: "Delete a session",
+    takes: z.strictObject({ session_id, ...may("reason") }),
+    effect: "deletes",
+    paging: "none",
+  },
+  pause: {
+    summary: "Pause a session; resume continues it",
+    takes: z.strictObject({ session_id, ...may("checkpoint_note", "idempotency_key") }),
+    effect: "changes",
+    paging: "none",
+  },
+  resume: {
+    summary: "Continue a paused session",
+    takes: z.strictObject({ session_id, ...may("idempotency_key") }),
+    effect: "changes",
+    paging: "none",
+  },
+  retry_phase: {
+    summary: "Try a phase again after the session has failed",
+    takes: z.strictObject({ session_id, phase, ...may("reset_evidence", "idempotency_key") }),
+    effect: "changes",
+    paging: "none",
+  },
+  rollback: {
+    summary: "Return to an earlier phase; it and all later ones are then open",
+    takes: z.strictObject({ session_id, to_phase, ...may("idempotency_key") }),
+    effect: "changes",
+    paging: "none",
+  },
+  sync_plan: {
+    summary: "Adopt an edited plan",
+    takes: z.strictObject({ session_id, ...may("preview", "cursor", "idempotency_key") }),
+    effect: "changes",
+    paging: ({ preview }: WireObject) => (preview === true ? "own" : "none"),
+  },
+  get_errors: {
+    summary: "Read what gates have refused",
+    takes: z.strictObject({ session_id, ...may("cursor") }),
+    effect: "reads",
+    paging: "own",
+  },
+  get_history: {
+    summary: "Read the history of a session",
+    takes: z.strictObject({ session_id, ...may("cursor") }),
+    effect: "reads",
+    paging: "own",
+  },
+  get_metrics: {
+    summary: "Get the number and the duration of calls",
+    takes: z.strictObject({}),
+    effect: "reads",
+    paging: "none",
+  },
+} satisfies Record<Action, ActionEntry>;
 
 /** One of the tool's actions. */
 export type Action =
@@ -110,19 +224,24 @@ export type Action =
   | "get_metrics";
 
 /** The checked parameters of an action. */
-export type ParametersOf<A extends Action> = z.infer<(typeof REQUESTS)[A]>;
+export type ParametersOf<A extends Action> = z.infer<(typeof ACTIONS)[A]["takes"]>;
 
 /** All actions. */
-export const ACTION_NAMES: readonly Action[] = Object.keys(REQUESTS).filter(isAction);
+export const ACTION_NAMES: readonly Action[] = Object.keys(ACTIONS).filter(isAction);
 
-/** The actions that change no session: one that does can be repeated by a key, but for a deletion, which is done once. */
+/** The actions that change nothing. */
 export const WORKFLOW_READING: ReadonlySet<Action> = new Set(
-  ACTION_NAMES.filter((action) => action !== "delete_session" && !("idempotency_key" in REQUESTS[action].shape)),
+  ACTION_NAMES.filter((action) => entryOf(action).effect === "reads"),
 );
+
+/** Returns what an action is. */
+export function entryOf(action: Action): ActionEntry {
+  return ACTIONS[action];
+}
 
 /** Checks whether a value names an action. */
 export function isAction(value: unknown): value is Action {
-  return typeof value === "string" && Object.hasOwn(REQUESTS, value);
+  return typeof value === "string" && Object.hasOwn(ACTIONS, value);
 }
 
 /** Checks whether a name is that of a parameter, of any action. */
@@ -132,7 +251,7 @@ export function isParameter(name: string): name is Parameter {
 
 /** The parameters of an action: the required ones, and all of them. */
 export function parametersOf(action: Action): { required: readonly Parameter[]; all: readonly Parameter[] } {
-  const schema = REQUESTS[action];
+  const schema = ACTIONS[action].takes;
   const all = fieldNames(schema).filter(isParameter);
   return { required: all.filter((name) => !isOptional(schema, name)), all };
 }
@@ -162,13 +281,10 @@ const EXAMPLES: Record<Parameter, unknown> = {
   preview: true,
 };
 
-/** The optional parameters that a usual call has. */
-const USUAL: Partial<Record<Action, readonly Parameter[]>> = { start: ["target_file"], complete_task: ["task_number"] };
-
 /** Returns a valid call of an action, with its required parameters and those that are named. */
 export function exampleCall(action: Action, also: readonly Parameter[] = []): Record<string, unknown> {
   const { required } = parametersOf(action);
-  const shown = new Set([...required, ...(USUAL[action] ?? []), ...also]);
+  const shown = new Set([...required, ...(entryOf(action).usual ?? []), ...also]);
   return { action, ...Object.fromEntries([...shown].map((name) => [name, EXAMPLES[name]])) };
 }
 
@@ -213,7 +329,7 @@ const NAMED_MAX = 3;
 
 /** Describes a parameter, and which of the actions take it if these are few: all of them share one schema. */
 function descriptionOf(name: string, schema: z.ZodMiniType, actions: readonly Action[]): string {
-  const takers = actions.filter((action) => Object.hasOwn(REQUESTS[action].shape, name));
+  const takers = actions.filter((action) => parametersOf(action).all.some((one) => one === name));
   const about = z.globalRegistry.get(schema)?.description;
   const isNamed = takers.length < actions.length && takers.length <= NAMED_MAX;
   return [about, isNamed ? `for ${takers.join(", ")}` : undefined].filter((part) => part !== undefined).join("; ");

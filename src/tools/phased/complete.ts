@@ -12,9 +12,10 @@ import type { WaiverRequested } from "../../phased/approval/requests.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";
+import { action } from "../dispatch.js";
 import { verificationNotice } from "../verification-notice.js";
 import { brief, fits, ifAllowed, type WireObject } from "../wire.js";
-import type { ParametersOf, ToolContext } from "./actions.js";
+import { ACTIONS, type ParametersOf, type ToolContext } from "./actions.js";
 import { approvalNotice, waivedLine, waivedNotice, waiverNotice } from "./approval-notices.js";
 import {
   ANY_EVIDENCE,
@@ -31,7 +32,13 @@ import {
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
 import { skipNotice } from "./shapes.js";
 
-export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
+/** What runs the actions of this file. */
+export const GATES = {
+  complete_phase: action(ACTIONS.complete_phase, complete),
+  request_waiver: action(ACTIONS.request_waiver, requestWaiver),
+};
+
+async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
   const { signal, onCheck, noted } = context;
   const session = context.engine.session(sessionId);
@@ -344,7 +351,7 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
   };
 }
 
-export async function requestWaiver(context: ToolContext, params: ParametersOf<"request_waiver">): Promise<WireObject> {
+async function requestWaiver(context: ToolContext, params: ParametersOf<"request_waiver">): Promise<WireObject> {
   const { session_id, phase, fields, reason, idempotency_key: idempotencyKey } = params;
   refusePlaceholder("reason", reason, "Say in your own words why it can't be done.");
   const asked = await context.engine.session(session_id).requestWaiver(phase, { fields, reason, idempotencyKey });

@@ -12,19 +12,31 @@ import { openPhases } from "../../workflow/gate-definition.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
+import { action } from "../dispatch.js";
 import { pageItems } from "../pages.js";
 import { verificationNotice } from "../verification-notice.js";
 import { brief, fits, type WireObject } from "../wire.js";
-import type { ParametersOf, ToolContext } from "./actions.js";
-import { CALL, nextCall, replayNotice } from "./next-call.js";
+import { ACTIONS, type ParametersOf, type ToolContext } from "./actions.js";
+import { CALL, callOf, nextCall, replayNotice } from "./next-call.js";
 import { actionOf } from "./refusals.js";
 import { historyEntry, openNotice, sessionEntry } from "./shapes.js";
+
+/** What runs the actions of this file. */
+export const LISTS = {
+  list_workflows: action(ACTIONS.list_workflows, listWorkflows),
+  list_sessions: action(ACTIONS.list_sessions, listSessions),
+  delete_session: action(ACTIONS.delete_session, deleteSession),
+  pause: action(ACTIONS.pause, pause),
+  get_errors: action(ACTIONS.get_errors, getErrors),
+  get_history: action(ACTIONS.get_history, getHistory),
+  get_metrics: action(ACTIONS.get_metrics, getMetrics),
+};
 
 /** The budget for what surrounds a list's items. */
 const ENVELOPE = 600;
 
 /** Lists workflows: a line each, those that can't be used last; one that is asked for, or is the only one, with all it has. */
-export async function listWorkflows(
+async function listWorkflows(
   context: ToolContext,
   { category, workflow_type: type, cursor: from }: ParametersOf<"list_workflows">,
 ): Promise<WireObject> {
@@ -48,7 +60,7 @@ export async function listWorkflows(
     total: chosen.length,
     warning: warnings.join("; ") || undefined,
     cursor,
-    next: cursor === undefined ? afterList(chosen) : { action: "list_workflows", category: known, cursor },
+    next: cursor === undefined ? afterList(chosen) : callOf("list_workflows", { category: known, cursor }),
   };
 }
 
@@ -57,13 +69,13 @@ function afterList(chosen: readonly WorkflowListing[]): WireObject | undefined {
   const [first, ...others] = chosen.filter((listing) => listing.status === "ready");
   if (first === undefined) return undefined;
   if (others.length === 0) return startCall(first.definition.structure);
-  return { action: "list_workflows", workflow_type: "<one of the above>" };
+  return callOf("list_workflows", { workflow_type: "<one of the above>" });
 }
 
 /** The size of a page of sessions; smaller if they don't fit. */
 const SESSIONS_A_PAGE = 25;
 
-export async function listSessions(
+async function listSessions(
   context: ToolContext,
   { status, cursor: from }: ParametersOf<"list_sessions">,
 ): Promise<WireObject> {
@@ -84,7 +96,7 @@ export async function listSessions(
       has_more: total === undefined || isMore ? isMore : undefined,
       cursor,
       next: isMore
-        ? { action: "list_sessions", status, cursor }
+        ? callOf("list_sessions", { status, cursor })
         : first === undefined
           ? CALL.workflows()
           : CALL.state(first.sessionId),
@@ -92,7 +104,7 @@ export async function listSessions(
   }
 }
 
-export async function deleteSession(
+async function deleteSession(
   { engine }: ToolContext,
   { session_id, reason }: ParametersOf<"delete_session">,
 ): Promise<WireObject> {
@@ -103,7 +115,7 @@ export async function deleteSession(
   return { session_id, deleted: true, cleanup, next: CALL.sessions() };
 }
 
-export async function pause({ engine }: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
+async function pause({ engine }: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
   const { session_id, checkpoint_note: note, idempotency_key: idempotencyKey } = params;
   if (note !== undefined && note.length > NOTE_MAX) throw tooLong("checkpoint_note", NOTE_MAX);
   const paused = await engine.session(session_id).pause({ note, idempotencyKey });
@@ -119,7 +131,7 @@ export async function pause({ engine }: ToolContext, params: ParametersOf<"pause
   return { ...answer, ...replayNotice(true, now), next: nextCall(now, () => CALL.phase(session_id)) };
 }
 
-export async function getErrors(
+async function getErrors(
   { engine, maxChars }: ToolContext,
   { session_id, cursor: from }: ParametersOf<"get_errors">,
 ): Promise<WireObject> {
@@ -168,7 +180,7 @@ function refusalEntry({ phase, at, operation, code, requested, task }: RefusedSt
   };
 }
 
-export async function getHistory(
+async function getHistory(
   { engine, maxChars }: ToolContext,
   { session_id, cursor: from }: ParametersOf<"get_history">,
 ): Promise<WireObject> {
@@ -180,12 +192,16 @@ export async function getHistory(
 }
 
 /** Returns the call for the next page, or for the state; null after the last page of a completed session. */
-function nextPage(action: string, { sessionId, status }: SessionFacts, cursor: string | undefined): WireObject | null {
-  if (cursor !== undefined) return { action, session_id: sessionId, cursor };
+function nextPage(
+  action: "get_errors" | "get_history",
+  { sessionId, status }: SessionFacts,
+  cursor: string | undefined,
+): WireObject | null {
+  if (cursor !== undefined) return callOf(action, { session_id: sessionId, cursor });
   return status === "completed" ? null : CALL.state(sessionId);
 }
 
-export async function getMetrics(context: ToolContext): Promise<WireObject> {
+async function getMetrics(context: ToolContext): Promise<WireObject> {
   const rounded = (milliseconds: number) => Math.round(milliseconds * 1000) / 1000;
   const metrics = Object.entries(context.metrics.report()).map(
     ([action, { count, errors, refused, mean, p50, p95 }]) => [

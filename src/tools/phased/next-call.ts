@@ -12,39 +12,44 @@ import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { SessionFacts, UnapprovedView } from "../../phased/views.js";
 import type { GateDefinition, PhaseDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
-import type { Action } from "./actions.js";
+import type { Action, ParametersOf } from "./actions.js";
 
 /** A call of the tool, with parameters to pass on unchanged. */
 type NextCall = WireObject;
 
-/** Every call that answers propose. Texts in them that only the agent can write are placeholders, which are refused. */
+/** Returns a call of an action, such as one that reads the next page of a list. */
+export function callOf<A extends Action>(action: A, params: ParametersOf<A>): NextCall {
+  return { action, ...params };
+}
+
+/** The calls that several answers propose. Texts in them that only the agent can write are placeholders, which are refused. */
 export const CALL = {
-  workflows: (): NextCall => ({ action: "list_workflows" }),
-  sessions: (): NextCall => ({ action: "list_sessions" }),
+  workflows: () => callOf("list_workflows", {}),
+  sessions: () => callOf("list_sessions", {}),
   /** Shows a phase; the current one by default. */
-  phase: (session_id: string, phase?: number): NextCall => ({ action: "get_phase", session_id, phase }),
-  task: (session_id: string, phase: number, task_number: number): NextCall => {
-    return { action: "get_task", session_id, phase, task_number };
+  phase: (session_id: string, phase?: number) => callOf("get_phase", { session_id, phase }),
+  task: (session_id: string, phase: number, task_number: number) => {
+    return callOf("get_task", { session_id, phase, task_number });
   },
   /** Copied unchanged, it notes nothing, since nobody has done the task yet. */
-  done: (session_id: string, phase: number, task_number: number): NextCall => {
+  done: (session_id: string, phase: number, task_number: number) => {
     const note = "<once it is done, what to know; if it can't be: outcome given_up, and why>";
-    return { action: "complete_task", session_id, phase, task_number, note };
+    return callOf("complete_task", { session_id, phase, task_number, note });
   },
-  submit: (session_id: string, phase: number, evidence: WireObject): NextCall => {
-    return { action: "complete_phase", session_id, phase, evidence };
+  submit: (session_id: string, phase: number, evidence: WireObject) => {
+    return callOf("complete_phase", { session_id, phase, evidence });
   },
-  waiver: (session_id: string, phase: number, fields: readonly string[]): NextCall => {
-    return { action: "request_waiver", session_id, phase, fields, reason: "<why it can't be done>" };
+  waiver: (session_id: string, phase: number, fields: readonly string[]) => {
+    return callOf("request_waiver", { session_id, phase, fields: [...fields], reason: "<why it can't be done>" });
   },
   /** Lets a phase be tried again, and records what its checks compare with if that is missing. */
-  retry: (session_id: string, phase: number): NextCall => ({ action: "retry_phase", session_id, phase }),
-  resume: (session_id: string): NextCall => ({ action: "resume", session_id }),
+  retry: (session_id: string, phase: number) => callOf("retry_phase", { session_id, phase }),
+  resume: (session_id: string) => callOf("resume", { session_id }),
   /** Shows in short where a session is, such as whether a person has answered. */
-  state: (session_id: string): NextCall => ({ action: "get_state", session_id, brief: true }),
+  state: (session_id: string) => callOf("get_state", { session_id, brief: true }),
   /** Adopts the changed plan, or only shows the changes. */
-  sync: (session_id: string, preview?: true): NextCall => ({ action: "sync_plan", session_id, preview }),
-  errors: (session_id: string): NextCall => ({ action: "get_errors", session_id }),
+  sync: (session_id: string, preview?: true) => callOf("sync_plan", { session_id, preview }),
+  errors: (session_id: string) => callOf("get_errors", { session_id }),
 };
 
 /** The part of a session's state that decides what can be called. */
@@ -173,7 +178,7 @@ export function leaveOutNotice(
   const isHere = status === "active" && phase.number === currentPhase && actions.includes("complete_task");
   if (!isHere || next === undefined || !optional.has(next)) return {};
   const skipped = tasks.flatMap((task) => (isOpen(task) && optional.has(task.number) ? [task.number] : []));
-  return { if_left_out: { action: "complete_task", session_id: sessionId, phase: phase.number, skipped } };
+  return { if_left_out: callOf("complete_task", { session_id: sessionId, phase: phase.number, skipped }) };
 }
 
 /**
@@ -212,7 +217,7 @@ export function asRecorded(state: CallState): CallState {
 export function unrecordedNotice({ unrecorded, status }: CallState): WireObject {
   if (unrecorded === undefined || status !== "active") return {};
   const how = "Call retry_phase before you change anything; if this stays, ask the person who runs this.";
-  return { unrecorded: `What the checks of this phase compare with could not be recorded. ${how}` };
+  return { unrecorded: `The state that the checks of this phase compare with could not be recorded. ${how}` };
 }
 
 /** Throws `INVALID_INPUT` if a text is the placeholder of a proposed call. */

@@ -6,9 +6,10 @@ import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivable } from "../../gate/waivers.js";
 import type { TaskResult } from "../../phased/complete-task.js";
 import type { PhaseView } from "../../phased/views.js";
+import { action } from "../dispatch.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { fits, type WireObject } from "../wire.js";
-import type { Action, ParametersOf, ToolContext } from "./actions.js";
+import { ACTIONS, type Action, type ParametersOf, type ToolContext } from "./actions.js";
 import { approvalNotice, waiverNotice } from "./approval-notices.js";
 import {
   asRecorded,
@@ -16,6 +17,7 @@ import {
   CALL,
   callAfterTask,
   callInPhase,
+  callOf,
   leaveOutNotice,
   nextCall,
   nextNotice,
@@ -27,13 +29,25 @@ import { planNotice, startedPlan, taskNotice } from "./plan.js";
 import { documentNames, openNotice, phaseContent, searchNotice, skipNotice, taskContent } from "./shapes.js";
 import { noteAge, tasksNotice } from "./state.js";
 
+/** What runs the actions of this file. */
+export const PHASES = {
+  start: action(ACTIONS.start, start),
+  get_phase: action(ACTIONS.get_phase, getPhase),
+  get_task: action(ACTIONS.get_task, getTask),
+  get_document: action(ACTIONS.get_document, getDocument),
+  complete_task: action(ACTIONS.complete_task, completeTask),
+  resume: action(ACTIONS.resume, resume),
+  retry_phase: action(ACTIONS.retry_phase, retryPhase),
+  rollback: action(ACTIONS.rollback, rollback),
+};
+
 /** The longest options that the answer to a start repeats, in characters of JSON; `get_session` has all. */
 const OPTIONS_MAX = 1000;
 
 const OPEN_SESSIONS =
   "other sessions on this target are open: resume one of them if this was not meant to be a new start";
 
-export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
+async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, options, idempotency_key: idempotencyKey } = params;
   refusePlaceholder("target_file", target, "Give the path of what the work is about, relative to the project.");
   const started = await context.engine.start({ workflowType, target, options, idempotencyKey });
@@ -57,7 +71,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
   return phaseAnswer(context, "start", phase, fields, started);
 }
 
-export async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
+async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
   const view = await context.engine.session(params.session_id).phase(params.phase);
   return phaseAnswer(context, "get_phase", view, placeOf(view), params);
 }
@@ -66,7 +80,7 @@ function placeOf({ currentPhase, totalPhases }: PhaseView): WireObject {
   return { current_phase: currentPhase, total_phases: totalPhases };
 }
 
-export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
+async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
   const view = await context.engine.session(sessionId).task(phase, number);
   const work = workIn(context, view);
@@ -94,7 +108,7 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
 const PLACEHOLDER_NOTE =
   "Do the task first; then call it with a note of your own, or without one. If it can't be done, call it with outcome given_up and a note that says why.";
 
-export async function completeTask(context: ToolContext, params: ParametersOf<"complete_task">): Promise<WireObject> {
+async function completeTask(context: ToolContext, params: ParametersOf<"complete_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: task, note, outcome, skipped } = params;
   refusePlaceholder("note", note, PLACEHOLDER_NOTE);
   const request = { note, outcome, skipped, idempotencyKey: params.idempotency_key };
@@ -126,7 +140,7 @@ function callForGivenUp({ actions }: ToolContext, result: TaskResult): WireObjec
   return CALL.waiver(sessionId, phase.number, ["<what the gate asks for and can't be met>"]);
 }
 
-export async function getDocument(context: ToolContext, params: ParametersOf<"get_document">): Promise<WireObject> {
+async function getDocument(context: ToolContext, params: ParametersOf<"get_document">): Promise<WireObject> {
   const { session_id, path, cursor } = params;
   const view = await context.engine.session(session_id).document(path);
   const work = workIn(context, view);
@@ -139,11 +153,11 @@ export async function getDocument(context: ToolContext, params: ParametersOf<"ge
     document: { path: view.path, tokens: view.content.tokens, ...documentNames(view.documents) },
     ...nextNotice(view, nextCall(asRecorded(view), follow)),
   };
-  const again = { action: "get_document", session_id, path: view.path };
+  const again = callOf("get_document", { session_id, path: view.path });
   return withText(context, answer, "document", view.content.text, again, cursor);
 }
 
-export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
+async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
   const request = { idempotencyKey: params.idempotency_key };
   const resumed = await context.engine.session(params.session_id).resume(request);
   const fields = {
@@ -159,7 +173,7 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
 /** Limits the problems of the attempts before that the answer to a retry names. */
 const PREVIOUS_MAX = 20;
 
-export async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
+async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
   const { session_id, phase: number, reset_evidence: resetEvidence = false, idempotency_key: idempotencyKey } = params;
   const request = { resetEvidence, as: "agent" as const, idempotencyKey };
   const retried = await context.engine.session(session_id).retryPhase(number, request);
@@ -174,7 +188,7 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
   return phaseAnswer(context, "retry_phase", phase, fields, retried);
 }
 
-export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
+async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
   const request = { as: "agent" as const, idempotencyKey: params.idempotency_key };
   const moved = await context.engine.session(params.session_id).rollback(params.to_phase, request);
   const { phase, from, to, cleared, skipped } = moved;

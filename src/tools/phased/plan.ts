@@ -5,10 +5,16 @@ import type { PlannedTaskView, PlanView } from "../../phased/plan/view.js";
 import type { StartResult } from "../../phased/start.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phased/state/events.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
+import { action } from "../dispatch.js";
 import { pageItems } from "../pages.js";
 import { brief, type WireObject } from "../wire.js";
-import type { ParametersOf, ToolContext } from "./actions.js";
+import { ACTIONS, type ParametersOf, type ToolContext } from "./actions.js";
 import { blockedBy, CALL, nextCall, replayNotice } from "./next-call.js";
+
+/** What runs the action of this file. */
+export const PLANS = {
+  sync_plan: action(ACTIONS.sync_plan, syncPlan),
+};
 
 /** The budget for what surrounds the differences. */
 const ENVELOPE = 2000;
@@ -16,7 +22,7 @@ const ENVELOPE = 2000;
 /** Limits the differences of a kind in the answer to a sync; a preview shows all, in pages. */
 const LISTED_MAX = 15;
 
-export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_plan">): Promise<WireObject> {
+async function syncPlan(context: ToolContext, params: ParametersOf<"sync_plan">): Promise<WireObject> {
   const { session_id: sessionId, preview = false, cursor, idempotency_key: key } = params;
   if (cursor !== undefined && !preview) {
     throw new PhasegateError("INVALID_INPUT", "a cursor pages through a preview, and this call would sync", {

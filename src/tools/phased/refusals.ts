@@ -13,7 +13,6 @@ import {
   isAction,
   isParameter,
   PARAMETERS,
-  type Parameter,
   parametersOf,
   type ToolContext,
 } from "./actions.js";
@@ -91,16 +90,17 @@ function problemWith(action: Action, { field, kind }: Fault, given: WireObject):
   const [name = ""] = kind === "unknown" ? [field] : field.split(".");
   if (!isParameter(name)) return unknownField(field, parametersOf(action).all);
   if (kind === "unknown") return `${action} does not take '${name}'`;
-  return `'${name}' must be ${expected(name)}, got ${shown(given[name])}`;
+  return `'${name}' must be ${expectedBy(PARAMETERS[name])}, got ${shown(given[name])}`;
 }
 
-function expected(name: Parameter): string {
-  const schema: z.ZodMiniType = PARAMETERS[name];
+/** Returns what a parameter must be by its schema, in words. */
+export function expectedBy(schema: z.ZodMiniType): string {
   if (schema instanceof z.ZodMiniEnum) return `one of ${schema.options.join(", ")}`;
   if (schema instanceof z.ZodMiniCustom) return "an object";
   if (schema instanceof z.ZodMiniArray) return "a list of strings";
   if (schema instanceof z.ZodMiniBoolean) return "true or false";
-  return schema instanceof z.ZodMiniNumber ? "a whole number" : "a string";
+  if (schema instanceof z.ZodMiniNumberFormat) return "a whole number";
+  return schema instanceof z.ZodMiniNumber ? "a number" : "a string";
 }
 
 /** The longest value that is repeated in an example, in characters. */
@@ -150,32 +150,21 @@ function inToolWords(message: string): string {
   return message.replace(/^\w+(?= (?:failed:|is not possible))/, (command) => actionOf(command) ?? command);
 }
 
-/** The tool's actions by the engine's names of commands and operations. */
-const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
-  listWorkflows: "list_workflows",
-  getPhase: "get_phase",
-  getTask: "get_task",
-  getDocument: "get_document",
-  completePhase: "complete_phase",
-  completeTask: "complete_task",
-  requestWaiver: "request_waiver",
-  getState: "get_state",
+/** The actions whose names are not those of the engine's commands and operations in other letters. */
+const OTHER_NAMES: Readonly<Record<string, Action | undefined>> = {
   getFullState: "get_state",
   artifact: "get_state",
   getOptions: "get_session",
-  listSessions: "list_sessions",
   delete: "delete_session",
-  deleteSession: "delete_session",
-  retryPhase: "retry_phase",
-  syncPlan: "sync_plan",
   errors: "get_errors",
   history: "get_history",
 };
 
-/** Returns the action for a command of the engine; undefined if agents have none. */
+/** Returns the action for a command of the engine, such as `complete_phase` for `completePhase`; undefined if agents have none. */
 export function actionOf(command: string): Action | undefined {
-  if (Object.hasOwn(ACTIONS_BY_NAME, command)) return ACTIONS_BY_NAME[command];
-  return isAction(command) ? command : undefined;
+  if (Object.hasOwn(OTHER_NAMES, command)) return OTHER_NAMES[command];
+  const name = command.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return isAction(name) ? name : undefined;
 }
 
 function remediation({ name: tool, actions: given }: GivenTool, error: AnyPhasegateError): string {

@@ -2,14 +2,21 @@
 import type { SessionHead } from "../../phased/state/head.js";
 import type { LastNote, PhaseTask } from "../../phased/state/task-notes.js";
 import type { StateView } from "../../phased/views.js";
+import { action } from "../dispatch.js";
 import { brief, fits, type WireObject } from "../wire.js";
-import type { ParametersOf, ToolContext } from "./actions.js";
+import { ACTIONS, type ParametersOf, type ToolContext } from "./actions.js";
 import { approvalNotice, denialNotice, unapprovedNotice, waivedNotice, waiverNotice } from "./approval-notices.js";
 import { CALL, isOpen, nextCall, nextNotice, nextTask, unrecordedNotice } from "./next-call.js";
 import { planNotice, planNoticeInShort } from "./plan.js";
 import { historyEntry, REASON_MAX } from "./shapes.js";
 
-export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
+/** What runs the actions of this file. */
+export const STATES = {
+  get_state: action(ACTIONS.get_state, getState),
+  get_session: action(ACTIONS.get_session, getSession),
+};
+
+async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
   const session = context.engine.session(params.session_id);
   const { phase } = params;
   if (phase !== undefined) {
@@ -61,7 +68,7 @@ function unlessEmpty<T extends object>(value: T): T | undefined {
   return Object.keys(value).length === 0 ? undefined : value;
 }
 
-export async function getSession({ engine }: ToolContext, { session_id }: ParametersOf<"get_session">) {
+async function getSession({ engine }: ToolContext, { session_id }: ParametersOf<"get_session">) {
   const one = engine.session(session_id);
   const [state, history, options] = await Promise.all([one.state(), one.history(), one.options()]);
   const { head } = state;

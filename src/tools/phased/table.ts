@@ -3,50 +3,20 @@ import { isPhasegateError } from "../../errors.js";
 import { systemClock } from "../../ports/clock.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { isSessionId } from "../../workflow/names.js";
-import { action, type Call, dispatch, errorIn, type Failure, type Product } from "../dispatch.js";
+import { type Call, dispatch, errorIn, type Failure, type Product } from "../dispatch.js";
 import { fits, type ShrinkRules, type WireObject } from "../wire.js";
-import { type Action, isAction, REQUESTS, type ToolContext, type WorkflowResponse } from "./actions.js";
-import { complete, requestWaiver } from "./complete.js";
-import {
-  deleteSession,
-  getErrors,
-  getHistory,
-  getMetrics,
-  listSessions,
-  listWorkflows,
-  pause,
-  startCall,
-} from "./lists.js";
+import { type Action, isAction, type ToolContext, type WorkflowResponse } from "./actions.js";
+import { GATES } from "./complete.js";
+import { LISTS, startCall } from "./lists.js";
 import { CALL } from "./next-call.js";
-import { completeTask, getDocument, getPhase, getTask, resume, retryPhase, rollback, start } from "./phases.js";
-import { syncPlan } from "./plan.js";
+import { PHASES } from "./phases.js";
+import { PLANS } from "./plan.js";
 import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
 import { artifactNames, phaseContent } from "./shapes.js";
-import { getSession, getState } from "./state.js";
+import { STATES } from "./state.js";
 
 const WORKFLOW: Product<ToolContext, Action> = {
-  actions: {
-    list_workflows: action(REQUESTS.list_workflows, listWorkflows, "own"),
-    start: action(REQUESTS.start, start),
-    get_phase: action(REQUESTS.get_phase, getPhase, "own"),
-    get_task: action(REQUESTS.get_task, getTask, "own"),
-    get_document: action(REQUESTS.get_document, getDocument, "own"),
-    complete_task: action(REQUESTS.complete_task, completeTask),
-    complete_phase: action(REQUESTS.complete_phase, complete),
-    request_waiver: action(REQUESTS.request_waiver, requestWaiver),
-    get_state: action(REQUESTS.get_state, getState, "json"),
-    list_sessions: action(REQUESTS.list_sessions, listSessions, "own"),
-    get_session: action(REQUESTS.get_session, getSession, "json"),
-    delete_session: action(REQUESTS.delete_session, deleteSession),
-    pause: action(REQUESTS.pause, pause),
-    resume: action(REQUESTS.resume, resume),
-    retry_phase: action(REQUESTS.retry_phase, retryPhase),
-    rollback: action(REQUESTS.rollback, rollback),
-    sync_plan: action(REQUESTS.sync_plan, syncPlan, ({ preview }) => (preview === true ? "own" : "none")),
-    get_errors: action(REQUESTS.get_errors, getErrors, "own"),
-    get_history: action(REQUESTS.get_history, getHistory, "own"),
-    get_metrics: action(REQUESTS.get_metrics, getMetrics),
-  },
+  actions: { ...LISTS, ...PHASES, ...STATES, ...PLANS, ...GATES },
   choose({ actions }, input) {
     if (!isJsonObject(input)) return undefined;
     const { action: name, ...fields }: WireObject = input;

@@ -1,8 +1,8 @@
 /**
  * The one tool through which agents work on phased workflows. The code that executes calls is loaded with
  * the first one. The entry file of this folder; what is decided where:
- * - actions.ts: which actions and parameters there are
- * - table.ts: what runs each action, and what a long answer leaves out
+ * - actions.ts: which actions and parameters there are, and what each action is
+ * - table.ts: in which files the actions run, and what a long answer leaves out
  * - refusals.ts: how wrong requests and errors are answered
  * - next-call.ts: what an agent is told to call next
  * - phases.ts, state.ts, lists.ts, plan.ts: what reading and moving actions answer
@@ -28,6 +28,7 @@ import {
   ACTION_NAMES,
   type Action,
   type DispatchOptions,
+  entryOf,
   inputSchema,
   isAction,
   outputSchema,
@@ -127,7 +128,7 @@ export function createWorkflowTool(host: Engine, options: WorkflowToolOptions = 
 }
 
 /** The actions that agents may call by default. */
-const USUAL = ACTION_NAMES.filter((name) => name !== "delete_session");
+const USUAL = ACTION_NAMES.filter((name) => entryOf(name).effect !== "deletes");
 
 /** Returns the actions that a host allows. Throws `INVALID_INPUT` if there are none, or one is unknown. */
 export function checkActions(actions: readonly Action[] = USUAL): readonly Action[] {

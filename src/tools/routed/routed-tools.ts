@@ -107,46 +107,43 @@ export function createRoutedTools(engine: RoutedEngine, options: RoutedToolsOpti
 }
 
 const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
-  list: action(REQUESTS.list, async ({ engine }) => listOnWire(await listWorkflows(engine)), "json"),
+  list: action({ takes: REQUESTS.list, paging: "json" }, async ({ engine }) => listOnWire(await listWorkflows(engine))),
   start: action(
-    REQUESTS.start,
+    { takes: REQUESTS.start, paging: "none" },
     async (context, { workflow_name: workflow, context: initial, idempotency_key: key }) => {
       const { engine, signal, onAsk } = context;
       const started = await engine.start({ workflow, context: initial, idempotencyKey: key, signal, onAsk });
       return resultOnWire(context, started);
     },
   ),
-  advance: action(REQUESTS.advance, async (context: RoutedContext, params) => {
+  advance: action({ takes: REQUESTS.advance, paging: "none" }, async (context: RoutedContext, params) => {
     const { instance_id: id } = params;
     return moved(context, () => context.engine.session(id).advance(reported(context, params)));
   }),
-  resume: action(REQUESTS.resume, async (context: RoutedContext, params) => {
+  resume: action({ takes: REQUESTS.resume, paging: "none" }, async (context: RoutedContext, params) => {
     const { instance_id: id, assumed_current_step_name: assumedStep } = params;
     return moved(context, () => context.engine.session(id).resume({ ...reported(context, params), assumedStep }));
   }),
-  status: action(
-    REQUESTS.status,
-    async (context, { instance_id: id }) => viewOnWire(context, await context.engine.session(id).state()),
-    "json",
+  status: action({ takes: REQUESTS.status, paging: "json" }, async (context, { instance_id: id }) =>
+    viewOnWire(context, await context.engine.session(id).state()),
   ),
-  suspend: action(REQUESTS.suspend, async (context, params) => {
+  suspend: action({ takes: REQUESTS.suspend, paging: "none" }, async (context, params) => {
     return viewOnWire(context, await context.engine.session(params.instance_id).suspend(move(params)));
   }),
-  cancel: action(REQUESTS.cancel, async (context, params) => {
+  cancel: action({ takes: REQUESTS.cancel, paging: "none" }, async (context, params) => {
     return viewOnWire(context, await context.engine.session(params.instance_id).cancel(move(params)));
   }),
   retry: action(
-    REQUESTS.retry,
+    { takes: REQUESTS.retry, paging: "none" },
     async (context: RoutedContext, { instance_id: id, idempotency_key: idempotencyKey }) => {
       const { engine, signal, onAsk } = context;
       return moved(context, () => engine.session(id).retry({ idempotencyKey, signal, onAsk }));
     },
   ),
   history: action(
-    REQUESTS.history,
+    { takes: REQUESTS.history, paging: "own" },
     async ({ engine, pageChars }, { instance_id: id, cursor }) =>
       historyOnWire(id, await engine.session(id).history(), pageChars, cursor),
-    "own",
   ),
 };
 

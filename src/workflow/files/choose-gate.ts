@@ -232,7 +232,7 @@ type GateSettings = Omit<FieldGate, "kind" | "source">;
 /** Returns the requirements of a gate as a whole. Keys may be at its top or in its checkpoint. */
 async function readSettings(
   seeds: readonly FieldSeed[],
-  { strict = true, allow_override }: Pick<WrittenDemands, "strict" | "allow_override"> = {},
+  { strict = true }: Pick<WrittenDemands, "strict"> = {},
   places: readonly (GatePart | undefined)[],
   { report, place }: Pick<GateFolders, "report" | "place">,
 ): Promise<GateSettings> {
@@ -242,7 +242,6 @@ async function readSettings(
   const verify = [...seeds.flatMap((seed) => seed.verify), ...seeds.flatMap(verifyOf), ...asked];
   return {
     strict,
-    allowOverride: allow_override || undefined,
     fields,
     rules: rules.length === 0 ? undefined : rules,
     verify: verify.length === 0 ? undefined : verify,

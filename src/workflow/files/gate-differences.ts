@@ -7,6 +7,7 @@ import { shown } from "../names.js";
 import type { Report } from "../report.js";
 import type { FieldDefinition, FieldGate } from "../structure.js";
 import type { GatePart } from "./gate-fields.js";
+import type { DemandKey } from "./gate-schema.js";
 
 interface Counting {
   /** The words for messages: "the gate file". */
@@ -40,7 +41,7 @@ interface Difference {
   readonly isMissing: boolean;
 }
 
-const DEMANDS: Readonly<Record<string, (value: JsonValue, gate: FieldGate) => Difference | undefined>> = {
+const DEMANDS: Readonly<Record<DemandKey, (value: JsonValue, gate: FieldGate) => Difference | undefined>> = {
   validators: (value, { fields }) =>
     otherRules(
       "the metadata defines validators",

@@ -7,8 +7,8 @@ import type { Spot } from "../file-schema.js";
 import { type ApprovalDefinition, type GatePlace, sinceFault } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, storedObjectSchema } from "../json.js";
 import { RESERVED, shown } from "../names.js";
-import type { FieldDefinition, VerifyDefinition } from "../structure.js";
-import type { WrittenCheck, WrittenDemands, WrittenField } from "./gate-schema.js";
+import type { FieldDefinition, FieldGate, VerifyDefinition } from "../structure.js";
+import { keptOfField, keptOfGate, type WrittenCheck, type WrittenDemands, type WrittenField } from "./gate-schema.js";
 
 /** A field whose rules are not read yet. */
 export interface FieldSeed {
@@ -25,18 +25,14 @@ export interface FieldSeed {
 
 export function fieldSeed(name: string, field: WrittenField, spot: Spot, gate: GatePlace): FieldSeed {
   if (isReserved(name)) refuseName(name, spot, spot.place());
-  const { required = true, description, example, allow_example, waivable } = field;
-  const { validator = [], validator_params: params = {} } = field;
+  const { required = true, validator = [], validator_params: params = {} } = field;
   const validators = [validator].flat();
   if (validators.length === 0 && Object.keys(params).length > 0) {
     const message = "these parameters are ignored: the field names no validator";
     spot.report.warn("VALIDATOR_UNUSED", spot.place("validator_params"), message, "Write validator: and its name.");
   }
-  const definition = {
-    ...{ name, type: TYPE_WORDS.get(field.type ?? "any") ?? "any", required, description, example },
-    allowExample: allow_example || undefined,
-    waivable: waivable === false ? waivable : undefined,
-  };
+  const type = TYPE_WORDS.get(field.type ?? "any") ?? "any";
+  const definition = { name, type, required, ...keptOfField(field) };
   return {
     ...{ definition, validators, params },
     verify: checksOf(field.verify, spot.at("verify"), gate).map((check) => ({ ...check, field: name })),
@@ -58,19 +54,21 @@ export interface GatePart {
   readonly spot: Spot;
 }
 
-/** Returns `verify`, `approval` and `reveal`, from the top of a gate or from its checkpoint. */
+/** Returns `verify`, `approval`, and what is pinned as it is written, from the top of a gate or from its checkpoint. */
 export function demandsOf(parts: readonly GatePart[], gate: GatePlace) {
   for (const key of ["approval", "reveal"] as const) {
     const [, second] = parts.filter(({ written }) => (written[key] ?? false) !== false);
     const hint = "Write it once, at the top of the gate or in its checkpoint.";
     second?.spot.at(key).wrong(second.written[key], "written once, and it is at the top of the gate too", hint);
   }
+  // Where a key is written twice, which was reported, the first one counts.
+  let kept: Partial<FieldGate> = {};
+  for (const { written } of parts) kept = { ...keptOfGate(written), ...kept };
   const [approval] = parts.flatMap(({ written }) => approvalOf(written.approval) ?? []);
-  const [reveal] = parts.flatMap(({ written }) => written.reveal ?? []);
   return {
+    ...kept,
     verify: parts.flatMap(({ written, spot }) => checksOf(written.verify, spot.at("verify"), gate)),
     approval,
-    reveal,
   };
 }
 
@@ -110,6 +108,6 @@ function checkParams(check: VerifyDefinition, spot: Spot, gate: GatePlace): void
 function approvalOf(written: WrittenDemands["approval"]): ApprovalDefinition | undefined {
   if (written === undefined || written === false) return undefined;
   if (typeof written === "string") return { prompt: written };
-  const { prompt, approvers } = written;
-  return prompt === undefined ? undefined : { prompt, approvers };
+  const { prompt, ...rest } = written;
+  return prompt === undefined ? undefined : { ...rest, prompt };
 }

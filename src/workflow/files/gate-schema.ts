@@ -23,7 +23,7 @@ import {
   texts,
   WORDS,
 } from "../file-schema.js";
-import { REVEALS } from "../gate-definition.js";
+import { type FieldDefinition, type FieldGate, fieldGateSchema, fieldSchema, REVEALS } from "../gate-definition.js";
 import { orNearest, shown } from "../names.js";
 
 /** A verifier with its parameters, side by side. Which parameters are right is up to the verifier. */
@@ -221,7 +221,7 @@ export const ignoredCheckpoint = gateObject({
 });
 
 const gateShape = {
-  checkpoint: optional(checkpoint, "How strict the gate is. What only a whole gate can have may be here, too."),
+  checkpoint: optional(checkpoint, "How strict the gate is. Keys that only a whole gate can have may be here, too."),
   evidence_schema: optional(
     byFieldName(field, (value, name) => ({
       expected: "an object with keys",
@@ -255,5 +255,58 @@ export type WrittenGate = Read<z.infer<typeof stepGate>>;
 export type WrittenField = Read<z.infer<typeof field>>;
 /** What is written in a gate besides its fields. */
 export type WrittenDemands = Read<z.infer<typeof metadataCheckpoint>>;
+/** The keys that are in a gate file, and in a checkpoint. */
+export type DemandKey = keyof typeof demands;
 export type WrittenRule = Read<z.infer<typeof rule>>;
 export type WrittenCheck = string | z.infer<typeof verifier>;
+
+/** The name under which each key is pinned as it is written; `read` where the reader makes something else of it. */
+type PinnedAs<Written, Pinned> = Readonly<Record<keyof Written, keyof Pinned | "read">>;
+
+const fieldPinnedAs: PinnedAs<WrittenField, FieldDefinition> = {
+  type: "read",
+  required: "read",
+  description: "description",
+  example: "example",
+  allow_example: "allowExample",
+  waivable: "waivable",
+  validator: "read",
+  validator_params: "read",
+  verify: "read",
+};
+
+const gatePinnedAs: PinnedAs<WrittenDemands, FieldGate> = {
+  strict: "read",
+  allow_override: "allowOverride",
+  validators: "read",
+  cross_field_validation: "read",
+  verify: "read",
+  approval: "read",
+  reveal: "reveal",
+  required_evidence: "read",
+};
+
+const keptFieldSchema = z.partial(fieldSchema);
+const keptGateSchema = z.partial(fieldGateSchema);
+
+/** Returns what is pinned of a field as it is written. */
+export function keptOfField(written: WrittenField): Partial<FieldDefinition> {
+  return keptFieldSchema.parse(kept(field, fieldPinnedAs, written));
+}
+
+/** Returns what is pinned of a gate as it is written, at its top or in its checkpoint. */
+export function keptOfGate(written: WrittenDemands): Partial<FieldGate> {
+  return keptGateSchema.parse(kept(metadataCheckpoint, gatePinnedAs, written));
+}
+
+/** A flag that is as by default is left out. */
+function kept(schema: z.core.$ZodObject, pinnedAs: Readonly<Record<string, string>>, written: object): object {
+  const entries = Object.entries(written).flatMap(([key, value]): [string, unknown][] => {
+    const name = pinnedAs[key];
+    const inner = schema._zod.def.shape[key];
+    const preset = inner && z.globalRegistry.get(inner)?.default;
+    const isPreset = typeof value === "boolean" && value === preset;
+    return name === undefined || name === "read" || isPreset ? [] : [[name, value]];
+  });
+  return Object.fromEntries(entries);
+}

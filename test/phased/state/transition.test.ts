@@ -9,6 +9,7 @@ import {
 import { sessionEventSchema } from "../../../src/phased/state/events.js";
 import { applyEvent } from "../../../src/phased/state/head.js";
 import { phaseDifference, transition } from "../../../src/phased/state/transition.js";
+import { fieldGateSchema, fieldSchema } from "../../../src/workflow/gate-definition.js";
 import { aProblem, asking, phaseOf, Run, structureOf, submit } from "./run.js";
 
 const free = { kind: "open", allowOverride: true } as const;
@@ -569,6 +570,29 @@ describe("migrate", () => {
     other.do(migrate(structureOf([1, withExample({ a: 2 }), 3], { revision: "r2" })));
     expect([run.state.revision, other.state.revision]).toEqual(["r2", "r2"]);
     expect(phaseDifference([phaseOf(1)], [], 1)).toBe("it has no phase 1 in this place");
+  });
+
+  it("compares all that is pinned of a gate, but for its examples and the place where it was found", () => {
+    // Keys of newer versions are not among the types of this one.
+    const gateOf = (more: object, ofField: object) => {
+      const field = { name: "a", type: "any", required: true, ...ofField };
+      const gate = { kind: "fields", strict: true, source: "gate-file", fields: [field], ...more };
+      return phaseOf(1, { gate: JSON.parse(JSON.stringify(gate)) });
+    };
+    const plain = gateOf({}, {});
+    const difference = (more: object, ofField: object) => phaseDifference([plain], [gateOf(more, ofField)], 1);
+    const requiresNothing = ["source", "example", "sample"];
+    for (const key of [...Object.keys(fieldSchema._zod.def.shape), "remindAfter"]) {
+      const isOther = !requiresNothing.includes(key);
+      expect([key, difference({}, { [key]: "other" }) !== undefined]).toEqual([key, isOther]);
+    }
+    for (const key of [...Object.keys(fieldGateSchema._zod.def.shape), "remindAfter"]) {
+      if (key === "kind" || key === "fields") continue;
+      expect([key, difference({ [key]: "other" }, {}) !== undefined]).toEqual([key, !requiresNothing.includes(key)]);
+    }
+    const newer = () => gateOf({ remindAfter: 3 }, { remindAfter: 3 });
+    expect(phaseDifference([newer()], [newer()], 1)).toBeUndefined();
+    expect(phaseDifference([newer()], [plain], 1)).toBe("phase 1 has another gate there");
   });
 
   it("changes later phases, and keeps completed ones", () => {
