@@ -28,6 +28,7 @@ import {
   usedUp,
   WAITS,
 } from "./next-call.js";
+import { withOpenedPhase } from "./phases.js";
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
 import { skipNotice } from "./shapes.js";
 
@@ -37,12 +38,7 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const session = context.engine.session(sessionId);
   const result = await session.completePhase(phase, evidence, { idempotencyKey, signal, onCheck });
   const submitted = Object.keys(evidence);
-  if (result.passed) {
-    const answer = passed(result);
-    // Everything that was waived in the session, once it is complete.
-    if (result.nextPhase === null) answer.waived = (await allWaived(context, sessionId)) ?? answer.waived;
-    return result.replayed ? now(context, result, answer) : answer;
-  }
+  if (result.passed) return accepted(context, result);
   const { waiverAsked, awaiting } = result;
   if (waiverAsked !== undefined) {
     await askForWaiver(context, waiverAsked);
@@ -55,7 +51,8 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
     return result.replayed ? now(context, result, answer) : answer;
   }
   const decided = await askPerson(context, awaiting);
-  if (decided !== undefined) return decided.passed ? passed(decided) : failed(context, decided, submitted, []);
+  if (decided?.passed === true) return accepted(context, decided);
+  if (decided !== undefined) return failed(context, decided, submitted, []);
   const open = waiting(result, awaiting);
   // Without a key this is no repeated call: the same evidence waits already.
   return idempotencyKey === undefined || !result.replayed ? open : now(context, result, open);
@@ -134,7 +131,18 @@ const NAMES_MAX = 100;
 /** Limits what an answer says of the next phase, in characters. */
 const DESCRIPTION_MAX = 400;
 
-function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
+/** A gate that was passed. */
+type Passed = Extract<CompleteResult, { passed: true }>;
+
+/** Returns the answer to evidence that a gate has accepted, with the phase that is open now. */
+async function accepted(context: ToolContext, result: Passed): Promise<WireObject> {
+  const answer = passed(result);
+  // Everything that was waived in the session, once it is complete.
+  if (result.nextPhase === null) answer.waived = (await allWaived(context, result.sessionId)) ?? answer.waived;
+  return withOpenedPhase(context, result.replayed ? await now(context, result, answer) : answer, result);
+}
+
+function passed(result: Passed): WireObject {
   const { sessionId, evidenceAccepted: accepted, warnings, nextPhase, skipped, ticks, waived, reveal } = result;
   const isLong = accepted.length > NAMES_MAX;
   // Its text may say more: get_phase has that.
