@@ -5,6 +5,7 @@
  */
 import { conceal, WHOLE } from "../../gate/check-gate.js";
 import { withoutExamples } from "../../gate/format.js";
+import { formOfMembers } from "../../gate/forms.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
@@ -283,8 +284,10 @@ function corrected({ problems, requiredFormat }: Refused): WireObject {
 /** The longest description in a blank, in characters. */
 const ABOUT_MAX = 120;
 
-/** Describes the value of a field: its type and what it means, but never a claim such as `true`. */
-function blankFor(name: string, expected: string | undefined, format: JsonValue): string {
+/** Describes the value of a field: its members, or its type and what it means; but never a claim such as `true`. */
+function blankFor(name: string, expected: string | undefined, format: JsonValue): JsonValue {
+  const form = formOfMembers(format, name);
+  if (form !== undefined) return form;
   const properties = isJsonObject(format) && isJsonObject(format.properties) ? format.properties : {};
   const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
   const { type, description } = isJsonObject(schema) ? schema : {};
