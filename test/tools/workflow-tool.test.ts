@@ -19,6 +19,9 @@ function makeTool(
   const dispatch = async (input: unknown): Promise<Answer> => {
     const answer = await tool.dispatch(input);
     expect(JSON.stringify(answer).length, "an answer over its budget").toBeLessThanOrEqual(maxTokens * 4);
+    const { action, session_id: id, next } = answer;
+    const isTwice = id !== undefined && id === Object(next).session_id;
+    expect(isTwice && action !== "start", `${action} tells the session's id beside next, too`).toBe(false);
     return answer;
   };
   const call = async (input: Answer): Promise<Answer> => {

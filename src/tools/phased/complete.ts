@@ -32,6 +32,7 @@ import {
 import { withOpenedPhase } from "./phases.js";
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
 import { skipNotice } from "./shapes.js";
+import { callFrom } from "./state.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
@@ -365,11 +366,11 @@ export async function requestWaiver(context: ToolContext, params: ParametersOf<"
 
 /** Returns the answer to a request for a waiver; `refused` is the submission that has made it, which counts as no attempt. */
 async function waiverAnswer(
-  { engine }: ToolContext,
+  context: ToolContext,
   { sessionId, phase, fields, replayed }: Pick<WaiverRequested, "sessionId" | "phase" | "fields" | "replayed">,
   refused?: Refused,
 ): Promise<WireObject> {
-  const state = await engine.session(sessionId).state();
+  const state = await context.engine.session(sessionId).state();
   return {
     session_id: sessionId,
     ...replayNotice(replayed, state),
@@ -379,7 +380,7 @@ async function waiverAnswer(
     ...waiverNotice(state),
     blocked: blockedBy(state),
     // Whoever polls for the decision only wastes calls.
-    next: state.waitsForWaiver ? null : nextCall(state, () => CALL.phase(sessionId)),
+    next: state.waitsForWaiver ? null : await callFrom(context, state),
   };
 }
 

@@ -15,7 +15,7 @@ import type { WireObject } from "../wire.js";
 import type { Action } from "./actions.js";
 
 /** A call of the tool, with parameters to pass on unchanged. */
-type NextCall = WireObject;
+export type NextCall = WireObject;
 
 /** Every call that answers propose. Texts in them that only the agent can write are placeholders, which are refused. */
 export const CALL = {
