@@ -55,12 +55,11 @@ export const gitCommitExists = defineVerifier({
   }),
   usesGit: true,
   check({ commit, files = [] }) {
-    if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
+    if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit, soughtIn(files));
     for (const file of files) checkPath(file);
   },
   verify({ commit, at_head, files = [] }, asked) {
-    // A field with files may name its commit in another field.
-    const sought = files.length === 0 ? "" : `${shownPaths(files.map(parseRelativePath))} was not looked up: `;
+    const sought = soughtIn(files);
     const id = commitId(commit ?? asked.value, sought);
     return onRepository(asked, async (tree, repository) => {
       // A tag leads to a commit too, but with another id.
@@ -81,7 +80,7 @@ export const gitCommitExists = defineVerifier({
         const todo = "commit this file, and send the id of the commit that has it";
         return { ok: false, message: `${full} has no ${shownPath(file)}; ${todo}`, ran };
       }
-      const has = files.length === 0 ? "is a commit" : `has ${shownPaths(files.map(parseRelativePath))}`;
+      const has = files.length === 0 ? "is a commit" : `has ${shownPaths(files)}`;
       return { ok: true, message: `${full} ${has}`, ran };
     });
   },
@@ -107,6 +106,11 @@ function uncommittedResult(paths: readonly string[]): Outcome {
 
 /** Matches no branch, no tag, no `HEAD~1` and no option. */
 const COMMIT = /^[0-9a-f]{7,64}$/i;
+
+/** Says what can't be looked up without the commit: a field with a file may have its commit from another field. */
+function soughtIn(files: readonly string[]): string {
+  return files.length === 0 ? "" : `${shownPaths(files)} was not looked up: `;
+}
 
 /** Returns the id of a commit; `sought` says what is looked for in it. Throws `WrongParam`. */
 function commitId(value: unknown, sought = ""): string {

@@ -36,9 +36,10 @@ describe("line_exists", () => {
     [{ file: "src/a.ts", line: 1, quote: "const b" }, 'does not contain the quoted text "const b"'],
     [{ file: "src/a.ts", line: 1, quote: "a" }, "quote more of this line"],
     [{ file: "src/a.ts", line: 4, quote: "}" }, ""],
-    ...["", "   ", "\t\t\t\t\t\t\t\t", "\u200b".repeat(9), "\u2800\u3164 \u00a0".repeat(4)].map(
-      (quote) => [{ file: "src/a.ts", line: 1, quote }, quote === "" ? "quote" : "has no visible character"] as const,
-    ),
+    [{ file: "src/a.ts", line: 1, quote: "   " }, "has no visible character"],
+    [{ file: "src/a.ts", line: 1, quote: "\t\t\t\t\t\t\t\t\t" }, "has no visible character"],
+    [{ file: "src/a.ts", line: 1, quote: "\u200b".repeat(9) }, "has no visible character"],
+    [{ file: "src/a.ts", line: 1, quote: "\u2800\u3164 \u00a0".repeat(4) }, "has no visible character"],
     [[], "0 of at least 1 places"],
     [7, "is not a place"],
   ])("judges %j", async (value, reason) => {
