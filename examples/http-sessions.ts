@@ -75,14 +75,14 @@ console.log(tooEarly.status, checkpoint_passed, missing_evidence); // 200 false 
 
 const evidence = { notes: "v1: the parser reads nested lists", tests_pass: true };
 const passed = await (await call("/sessions/complete_phase", { session_id, phase: 1, evidence })).json();
-console.log(passed.checkpoint_passed, passed.next); // true { action: "get_phase", session_id: … }
+console.log(passed.checkpoint_passed, passed.next); // true { action: "complete_phase", session_id: …, phase: 2, … }
 
 const theirs = await call(`/sessions/get_state?session_id=${session_id}&brief=true`, undefined, bob?.token);
 console.log(theirs.status, (await theirs.json()).error_code); // 404 SESSION_NOT_FOUND
 // #endregion client
 
 assert.deepEqual([tooEarly.status, checkpoint_passed, missing_evidence], [200, false, ["notes"]]);
-assert.deepEqual(passed.next, { action: "get_phase", session_id });
+assert.deepEqual([passed.next.action, passed.next.session_id, passed.next.phase], ["complete_phase", session_id, 2]);
 assert.equal(theirs.status, 404);
 const done = await call("/sessions/complete_phase", { session_id, phase: 2, evidence: { url: "https://example.com" } });
 assert.equal((await done.json()).workflow_complete, true);

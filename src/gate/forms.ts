@@ -21,16 +21,30 @@ export function evidenceForm(gate: GateDefinition, { isBrief = false } = {}): Js
   return Object.fromEntries(names.map((name) => [name, formOf(ownValue(format.properties, name), format, isBrief)]));
 }
 
+/** Returns the brief form of a field, if that has members; undefined for any other field. */
+export function formOfMembers(format: JsonValue, name: string): JsonValue | undefined {
+  if (!isJsonObject(format)) return undefined;
+  const form = formOf(ownValue(format.properties, name), format, true);
+  return typeof form === "string" ? undefined : form;
+}
+
 /** The deepest object whose members have forms of their own. */
 const DEPTH_MAX = 3;
 
 function formOf(given: JsonValue | undefined, root: JsonObject, isBrief: boolean, depth = 0): JsonValue {
   const own = isJsonObject(given) ? given : {};
-  const schema = { ...targetOf(own, root), ...own };
-  const { properties, required } = schema;
+  const told = { ...targetOf(own, root), ...own };
+  // A form with words has them in place of the members that an example shows.
+  const shape = isBrief ? shapeOf(listOf(told.examples)[0]) : {};
+  const schema = shape.type === told.type ? { ...shape, ...told } : told;
+  const { properties, required, items, minItems } = schema;
   if (isJsonObject(properties) && depth < DEPTH_MAX) {
     const names = Array.isArray(required) && required.length > 0 ? required.map(String) : Object.keys(properties);
     return Object.fromEntries(names.map((name) => [name, formOf(properties[name], root, isBrief, depth + 1)]));
+  }
+  if (isBrief && isJsonObject(items) && !(Number(minItems) > 1)) {
+    const item = formOf(items, root, isBrief, depth);
+    if (typeof item !== "string") return [item];
   }
   // In a call to make, the value that must be would be a claim.
   const { const: _, ...open } = schema;
@@ -38,6 +52,19 @@ function formOf(given: JsonValue | undefined, root: JsonObject, isBrief: boolean
   const about = shown.filter((part) => typeof part === "string" && part !== "");
   const text = about.join("; ").replace(/\s+/g, " ").slice(0, WORDS_MAX);
   return `<${kindOf(schema, root)}${text === "" ? "" : `: ${text}`}>`;
+}
+
+/** A name of a member, in contrast to a key such as a path or an id, which only stands for others. */
+const NAME = /^[A-Za-z_]\w*$/;
+
+/** Returns the schema of values like an example: what it is a list of, and the members of an object, if it names them. */
+function shapeOf(example: JsonValue | undefined): JsonObject {
+  if (Array.isArray(example)) return { type: "array", items: shapeOf(example[0]) };
+  if (typeof example === "number") return { type: Number.isInteger(example) ? "integer" : "number" };
+  if (!isJsonObject(example)) return example === undefined || example === null ? {} : { type: typeof example };
+  const members = Object.entries(example);
+  if (members.length === 0 || !members.every(([name]) => NAME.test(name))) return { type: "object" };
+  return { type: "object", properties: Object.fromEntries(members.map(([name, one]) => [name, shapeOf(one)])) };
 }
 
 /** The longest words about a value, in characters. */

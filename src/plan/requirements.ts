@@ -1,4 +1,7 @@
-/** Finds the requirements that tasks cite and a document does not have. Only what it surely lacks is found. */
+/**
+ * Reads the requirements of a document: those that tasks cite and it does not have, where it surely lacks them, and their
+ * titles.
+ */
 import type { Plan, PlanTask } from "./plan.js";
 
 /** A requirement that the document does not have, and the first task that cites it. */
@@ -59,6 +62,39 @@ function readRequirements(text: string) {
     has: (id: string) => ids.has(id.toLowerCase()) || unnumbered.has(id.replace(/\.\d+$/, "")),
     isKind: (id: string) => kinds.has(kindOf(id) ?? "none"),
   };
+}
+
+/** A code such as `FR-001` at the beginning of a line, and what follows it. */
+const CODED_LINE = /^[\s>#*_|`-]{0,12}([A-Z]{1,12}(?:-[A-Z]{1,12}){0,3}-?\d{1,6}(?:\.\d{1,6}){0,4})(?!\w)(.*)$/;
+
+/**
+ * Returns the titles of requirements by id, as far as the document has them: what follows the number of a heading or of an
+ * item below it, or a code at the beginning of a line. The first one holds.
+ */
+export function requirementTitles(text: string): ReadonlyMap<string, string> {
+  const titles = new Map<string, string>();
+  const add = (id: string, words: string) => {
+    const title = words.replace(/^[\s:.)\]*_|`–—-]{0,12}/, "").replace(/[\s*_|`]{1,12}$/, "");
+    if (title !== "" && !titles.has(id)) titles.set(id, title);
+  };
+  let section: { readonly id: string; readonly level: number; items: number } | undefined;
+  for (const line of text.split(/\r?\n/)) {
+    const [, marks = "", heading = ""] = HEADING.exec(line) ?? [];
+    const [before = "", id] = NUMBERED_TITLE.exec(heading) ?? [];
+    if (id !== undefined) {
+      add(id, heading.slice(before.length));
+      section = { id, level: marks.length, items: 0 };
+    } else if (section !== undefined && marks !== "" && marks.length <= section.level) section = undefined;
+    const [marker = "", item] = NUMBERED_ITEM.exec(line) ?? [];
+    if (section !== undefined && item !== undefined) {
+      section.items += 1;
+      // A list whose items all have the number 1 is shown with ascending ones.
+      for (const number of [item, `${section.items}`]) add(`${section.id}.${number}`, line.slice(marker.length));
+    }
+    const [, code, rest = ""] = CODED_LINE.exec(line) ?? [];
+    if (code !== undefined) add(code, rest);
+  }
+  return titles;
 }
 
 /** Returns the letters of a code such as `FR-001`, or `number`; undefined for a text. */

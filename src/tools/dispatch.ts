@@ -91,6 +91,8 @@ export interface Product<Context extends { readonly maxChars: number }, Name ext
   callOf(context: Context, name: Name, fields: WireObject): WireObject;
   /** Completes an answer before it is paged or shortened. */
   finish?(context: Context, answer: WireObject, name: Name | undefined): WireObject;
+  /** Leaves out what an answer says twice, also one that was paged or shortened. */
+  once?(answer: WireObject, name: Name | undefined): WireObject;
   /** Returns what an answer can do without. */
   shrink(context: Context, isRefusal: boolean): ShrinkRules;
 }
@@ -139,8 +141,9 @@ export async function dispatch<Context extends { readonly maxChars: number }, Na
   };
   // An error is, for example, a cursor that does not belong to the answer.
   const outcome = call.failure ?? (await answer(call.name).catch((error: unknown) => ({ error })));
-  if ("body" in outcome) return { ok: true, body: outcome.body };
-  return { ok: false, body: shortened(await product.refuse(context, call, outcome), true) };
+  const isDone = "body" in outcome;
+  const body = isDone ? outcome.body : shortened(await product.refuse(context, call, outcome), true);
+  return { ok: isDone, body: product.once?.(body, call.name) ?? body };
 }
 
 /** A call of a tool that was read: its action with what it gets, or why it can't be run. */

@@ -54,17 +54,18 @@ export const gitCommitExists = defineVerifier({
   }),
   usesGit: true,
   check({ commit, files = [] }) {
-    if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
+    if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit, soughtIn(files));
     for (const file of files) checkPath(file);
   },
   verify({ commit, at_head, files = [] }, asked) {
-    const id = commitId(commit ?? asked.value);
+    const sought = soughtIn(files);
+    const id = commitId(commit ?? asked.value, sought);
     return onRepository(asked, async (tree, repository) => {
       // A tag leads to a commit too, but with another id.
       const full = await commitAt(tree, id);
       const ran = `git cat-file ${id}`;
       if (full?.startsWith(id) !== true) {
-        return { ok: false, message: `there is no commit ${id} in this repository`, ran };
+        return { ok: false, message: `${sought}there is no commit ${id} in this repository`, ran };
       }
       if (at_head === true && full !== repository.head) {
         return { ok: false, message: `${full} is not the commit that is checked out, ${repository.head}`, ran };
@@ -74,9 +75,12 @@ export const gitCommitExists = defineVerifier({
         const listed = await output(tree, ["ls-tree", "-z", "--name-only", full, "--", file], {
           cwd: asked.project.root,
         });
-        if (listed.length === 0) return { ok: false, message: `${full} has no ${shownPath(file)}`, ran };
+        if (listed.length > 0) continue;
+        const todo = "commit this file, and send the id of the commit that has it";
+        return { ok: false, message: `${full} has no ${shownPath(file)}; ${todo}`, ran };
       }
-      return { ok: true, message: `${full} is a commit`, ran };
+      const has = files.length === 0 ? "is a commit" : `has ${shownPaths(files)}`;
+      return { ok: true, message: `${full} ${has}`, ran };
     });
   },
 });
@@ -102,9 +106,16 @@ function uncommittedResult(paths: readonly string[]): Outcome {
 /** Matches no branch, no tag, no `HEAD~1` and no option. */
 const COMMIT = /^[0-9a-f]{7,64}$/i;
 
-function commitId(value: unknown): string {
+/** Says what can't be looked up without the commit: a field with a file may have its commit from another field. */
+function soughtIn(files: readonly string[]): string {
+  return files.length === 0 ? "" : `${shownPaths(files)} was not looked up: `;
+}
+
+/** Returns the id of a commit; `sought` says what is looked for in it. Throws `WrongParam`. */
+function commitId(value: unknown, sought = ""): string {
   if (typeof value === "string" && COMMIT.test(value)) return value.toLowerCase();
-  throw new WrongParam("commit", "a commit id has 7 to 64 hexadecimal digits; branches and tags are not accepted");
+  const form = "a commit id has 7 to 64 hexadecimal digits; branches and tags are not accepted";
+  throw new WrongParam("commit", `${sought}${form}`);
 }
 
 export const gitTagExists = defineVerifier({

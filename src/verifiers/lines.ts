@@ -9,6 +9,7 @@ import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import { requireSmallPattern } from "../rules/patterns.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
+import { isInvisible, visibleText } from "../workflow/field-types.js";
 import type { JsonValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
 import { defineVerifier, type Project } from "./define-verifier.js";
@@ -231,12 +232,18 @@ function listed(paths: readonly string[]): string {
 /** The shortest part of a line that counts as a quotation, in characters; a shorter line is quoted as a whole. */
 const QUOTE_MIN = 8;
 
+/** Returns how many characters a text shows; blanks between words count as one. */
+function shownLength(text: string): number {
+  return visibleText(text).replace(/\s+/g, " ").length;
+}
+
 function faultOf({ line, quote }: Place, lines: readonly string[], mustQuote: boolean): string | undefined {
   const text = lines[line - 1]?.trim();
   if (text === undefined) return `the file has ${lines.length} lines`;
-  if (text === "") return "the line is blank";
+  if (isInvisible(text)) return "the line is blank";
   if (quote === undefined) return mustQuote ? "quote the text of this line" : undefined;
   const quoted = quote.trim();
+  if (isInvisible(quoted)) return "the quoted text has no visible character; quote the text of this line";
   if (!text.includes(quoted)) return `the line does not contain the quoted text ${shown(quoted)}`;
-  return quoted.length < Math.min(QUOTE_MIN, text.length) ? "quote more of this line" : undefined;
+  return shownLength(quoted) < Math.min(QUOTE_MIN, shownLength(text)) ? "quote more of this line" : undefined;
 }

@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { claimedIds } from "../gate/plan-gate.js";
+import { isInvisible } from "../workflow/field-types.js";
 import { type JsonObject, ownValue } from "../workflow/json.js";
 import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
 import { CheckFailed, defineVerifier, type Project, recordedState } from "./define-verifier.js";
@@ -86,7 +87,7 @@ async function lineAt(project: Project, place: string): Promise<string> {
   const { file, line } = placeIn(place);
   const lines = await linesIn(project, file);
   const text = lines[line - 1]?.trim() ?? "";
-  if (text !== "") return JSON.stringify(shortened(harmless(text), LINE_MAX));
+  if (!isInvisible(text)) return JSON.stringify(shortened(harmless(text), LINE_MAX));
   const reason = line > lines.length ? `the file has ${lines.length} lines` : "the line is blank";
   throw new WrongParam("", `${shownPath(place)}: ${reason}`);
 }

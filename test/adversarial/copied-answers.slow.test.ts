@@ -112,6 +112,37 @@ describe("an agent that hands back what an answer holds", () => {
     );
   });
 
+  it("passes no gate with what the answer of the gate before it holds", async () => {
+    const about = { type: "two", name: "Two", description: "Two gates", version: "1", revision: "1" };
+    const fields: Record<string, FieldInput> = {
+      cause: { type: "object", example: { file: "src/a.ts", line: 2, quote: "return a - b;" } },
+      found: { type: "list", example: [{ file: "src/a.ts", line: 2 }] },
+    };
+    const phases = [
+      { number: 1, name: "One", content: "# One" },
+      { number: 2, name: "Two", content: "# Two", gate: { fields } },
+    ];
+    const content = new MemoryContent({ workflows: [defineWorkflow({ ...about, phases })] });
+    const { engine } = makeEngine({ content, limits: { maxAttempts: 1000, maxAttemptsTotal: 1000 } });
+    const tool = workflowTool(engine);
+    const { session_id } = await tool.dispatch({ action: "start", workflow_type: "two", target_file: "a.ts" });
+    const submit = (phase: number, evidence: Value) =>
+      tool.dispatch({ action: "complete_phase", session_id, phase, evidence });
+    const opened = await submit(1, { summary: "looked around" });
+    const place = { file: "<text>", line: "<integer>" };
+    expect(opened).toMatchObject({
+      phase_content: { checkpoint: { evidence_schema: { required: ["cause", "found"] } } },
+      next: { phase: 2, evidence: { cause: { ...place, quote: "<text>" }, found: [place] } },
+    });
+    const refused = await submit(2, {});
+    expect(refused).toMatchObject({ next: { evidence: { cause: { ...place, quote: "<text>" }, found: [place] } } });
+    const examples = Object.fromEntries(Object.entries(fields).map(([name, { example }]) => [name, example]));
+    for (const evidence of [examples, ...[opened, refused].flatMap(objectsIn)]) {
+      const answer = await submit(2, evidence);
+      expect(answer.checkpoint_passed === true, JSON.stringify(evidence)).toBe(false);
+    }
+  });
+
   it("does not pass with ten items of a list that has ten", async () => {
     const { answers, submit } = await handBack(BUILT, ["failing_test", "keywords", "passed"]);
     expect(JSON.stringify(answers)).not.toContain("item 1");

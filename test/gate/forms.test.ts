@@ -9,8 +9,8 @@ import { fieldGate } from "./fields.js";
 const gateOf = (jsonSchema: JsonObject): SchemaGate => ({ kind: "schema", allowOverride: false, jsonSchema });
 
 /** Returns the form of one value. */
-function formOf(value: JsonObject): unknown {
-  return evidenceForm(gateOf({ type: "object", properties: { x: value }, required: ["x"] }))?.x;
+function formOf(value: JsonObject, isBrief = false): unknown {
+  return evidenceForm(gateOf({ type: "object", properties: { x: value }, required: ["x"] }), { isBrief })?.x;
 }
 
 describe("the form of a value", () => {
@@ -35,6 +35,32 @@ describe("the form of a value", () => {
     ],
   ])("of %j says what is wanted", (schema, form) => {
     expect(formOf(schema)).toEqual(form);
+  });
+
+  it.each<[JsonObject, unknown]>([
+    [
+      { type: "object", description: "where it is", examples: [{ file: "a.js", line: 2, at: { x: 0.5 }, is: true }] },
+      { file: "<text>", line: "<integer>", at: { x: "<number>" }, is: "<boolean>" },
+    ],
+    [{ type: "array", examples: [[{ file: "a.js", tags: ["b"] }]] }, [{ file: "<text>", tags: "<list of texts>" }]],
+    [{ type: "array", examples: [["a.js"]] }, "<list of texts>"],
+    [{ type: "array", minItems: 2, examples: [[{ file: "a.js" }]] }, "<2 or more objects>"],
+    [{ type: "array", items: { type: "object", properties: { a: {} } } }, [{ a: "<value>" }]],
+    [{ type: "object", properties: { a: { type: "string" } }, examples: [{ b: 1 }] }, { a: "<text>" }],
+    // Keys that only stand for others, and examples that say nothing of the members.
+    [{ type: "object", examples: [{ "src/a.js": "why" }] }, "<object>"],
+    [{ type: "object", examples: [{}] }, "<object>"],
+    [{ type: "object", examples: ["a"] }, "<object>"],
+    [{ type: "array", examples: [[]] }, "<list of values>"],
+    [{ type: "array", examples: [[null]] }, "<list of values>"],
+    [{ examples: [{ file: "a.js" }] }, "<value>"],
+  ])("of %j shows the members that an example has, if it is for a call", (schema, form) => {
+    expect(formOf(schema, true)).toEqual(form);
+  });
+
+  it("has words in place of the members of an example, if it stands alone", () => {
+    const place: JsonObject = { type: "object", description: "where it is", examples: [{ file: "a.js" }] };
+    expect(formOf(place)).toBe("<object: where it is>");
   });
 
   it("has no members deeper than three objects", () => {

@@ -45,7 +45,7 @@ evidence_schema:
     ask({ action: "complete_phase", session_id: id, phase, evidence });
   expect(await complete(1, { reviewed: true })).toMatchObject({
     problems: [{ field: "reviewed", problem: "invalid", expected: "an object with claim and proof" }],
-    next: { evidence: { reviewed: "<an object with claim and proof: a person has read it>" } },
+    next: { evidence: { reviewed: { claim: "<boolean>", proof: "<text>" } } },
   });
   expect(await complete(1, { reviewed: { claim: true, proof: "docs/missing.md:1" } })).toMatchObject({
     problems: [{ field: "reviewed", problem: "unverified" }],

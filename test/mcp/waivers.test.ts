@@ -176,7 +176,8 @@ describe("an agent that can't meet a requirement", () => {
       stdout: expect.stringMatching(/\nWaived by ann: coverage, in phase 1\.\n$/),
     });
     const line = "coverage waived by ann: there is no tool for it (ann: until May)";
-    expect(await call("get_state", { brief: true })).toMatchObject({ waived: [line], next: { action: "get_phase" } });
+    const stateNow = { waived: [line], next: { action: "get_task", task_number: 1 } };
+    expect(await call("get_state", { brief: true })).toMatchObject(stateNow);
     const short = "coverage waived by ann";
     expect(await call("get_state")).toMatchObject({ waived: [line] });
     expect(await call("get_session")).toMatchObject({ session: { waived: [short] } });
@@ -187,6 +188,7 @@ describe("an agent that can't meet a requirement", () => {
     const { next } = await call("complete_task", { phase: 1, task_number: 1 });
     expect(next).toMatchObject({ action: "complete_phase", evidence: { built: "<boolean>", licensed: "<boolean>" } });
     expect(JSON.stringify(next)).not.toContain("coverage");
+    for (const more of [{ brief: true }, {}]) expect((await call("get_state", more)).next).toEqual(next);
     expect(await call("complete_phase", { phase: 1, evidence: { built: true, licensed: true } })).toMatchObject({
       checkpoint_passed: true,
       waived: [short],
@@ -320,7 +322,7 @@ describe("an agent that can't meet a requirement", () => {
     });
     expect(await call("get_state", { brief: true })).toMatchObject({
       waiver_denied: { fields: ["coverage"], by: "ann", do_instead: "c8 is installed" },
-      next: { action: "get_phase" },
+      next: { action: "get_task", task_number: 1 },
     });
     const again = await run("waive", sessionId, "--state", state, ...flags);
     expect(again).toMatchObject({
@@ -383,7 +385,7 @@ describe("a client with elicitation", () => {
     const { ask, request } = await inSecondPhase({ allowUnsignedApprovals: true }, prepare);
     expect(await ask(request)).toMatchObject({
       waived: ["tests_pass waived by client user: none"],
-      next: { action: "get_phase" },
+      next: { action: "complete_phase", phase: 2 },
     });
     expect(asked[0]?.message).toMatch(/asks to go on without: tests_pass\..*The agent's reason:\n\nnone/s);
   });
@@ -399,7 +401,7 @@ describe("a client with elicitation", () => {
         checkpoint_passed: false,
         waived: ["tests_pass waived by client user: there is no runner"],
       },
-      next: { action: "get_phase" },
+      next: { action: "complete_phase", phase: 2 },
     });
     expect(asked[0]?.message).toContain("there is no runner");
   });

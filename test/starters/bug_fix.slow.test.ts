@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { initialise } from "../support/a-repository.js";
 import { aStarter } from "./a-starter.js";
 
 const TEST = `import assert from "node:assert/strict";
@@ -71,7 +73,7 @@ describe("bug_fix", () => {
     expect(JSON.stringify(await start({ test_comand: "node --test" }))).toMatch(/Did you mean.*test_command/i);
   });
 
-  it("refuses every lie", { timeout: 60_000 }, async () => {
+  it("refuses every lie", { timeout: 120_000 }, async () => {
     const { start, pass, lie, write, remove, git } = await aStarter("bug_fix", { files: FILES, flags: FLAGS });
     await write("notes.txt", "mine");
     await start(OPTIONS);
@@ -109,6 +111,8 @@ describe("bug_fix", () => {
     await lie(2, { ...CAUSE, cause: { ...CAUSE.cause, quote: "return b - a;" } }, /does not contain the quoted text/);
     await lie(2, { ...CAUSE, cause: { file: "add.mjs", line: 2 } }, /quote the text of this line/);
     await lie(2, { ...CAUSE, cause: SHOWN.test }, /it must not be in/);
+    for (const quote of [" ".repeat(9), "\t\n", "\u200b".repeat(9), "\u2800\u3164\u00a0".repeat(4)])
+      await lie(2, { ...CAUSE, cause: { ...CAUSE.cause, quote } }, /the quoted text has no visible character/);
     await pass(2, CAUSE);
 
     await lie(3, { ...FIX, changed: [] }, /the file with the cause must be among them/);
@@ -134,7 +138,8 @@ describe("bug_fix", () => {
     await pass(3, FIX);
 
     const before = git("rev-parse", "HEAD");
-    await lie(4, { commit: before, test_file }, /has no test.*add.test.mjs.*2 uncommitted files/);
+    await lie(4, { commit: before, test_file }, /has no test.*add.test.mjs; commit this file, .*2 uncommitted files/);
+    await lie(4, { commit: "main", test_file }, /'test_file' .*test.add.test.mjs was not looked up: a commit id has/);
     git("add", "add.mjs", "test");
     git("commit", "--quiet", "-m", "add adds");
     const commit = git("rev-parse", "HEAD");
@@ -227,6 +232,65 @@ describe("bug_fix", () => {
     git("add", "--force", hidden);
     git("commit", "--quiet", "-m", "its test", "--author", "Eve <eve@example.org>", "--date", "2001-01-01T00:00:00Z");
     await pass(4, { commit: commit(), test_file: hidden });
+  });
+
+  it("counts what is in a nested repository, or refuses it by name", { timeout: 120_000 }, async () => {
+    const files = { ...FILES, "lib/sub.mjs": "export function sub(a, b) {\n  return b - a;\n}\n" };
+    const { start, pass, lie, write, remove, git, project } = await aStarter("bug_fix", { files, flags: FLAGS });
+    const [wrong, right] = [FILES["add.mjs"], FILES["add.mjs"].replace("-", "+")];
+    await write("nested/add.mjs", wrong);
+    const nested = await initialise(join(project, "nested"));
+    await start(OPTIONS);
+    await write(test_file, TEST);
+    await write("nested/add.mjs", right);
+    await lie(1, SHOWN, /changed: nested.add.mjs .since the session was started/);
+    nested("commit", "--quiet", "-am", "second");
+    await lie(1, SHOWN, /changed: nested .since the session was started/);
+    nested("reset", "--quiet", "--hard", "HEAD~1");
+    await pass(1, SHOWN);
+    await pass(2, CAUSE);
+    await write("add.mjs", right);
+    // A new repository, and one around committed files.
+    await write("hidden/settings.ini", "");
+    await initialise(join(project, "hidden"));
+    await lie(3, FIX, /changed, but not named: hidden .since this phase/);
+    await write("hidden/more.ini", "");
+    await lie(3, FIX, /changed, but not named: hidden, hidden.more.ini/);
+    await remove("hidden");
+    await initialise(join(project, "lib"));
+    await write("lib/.gitignore", "*\n");
+    await write("lib/new.mjs", "");
+    await lie(3, FIX, /changed, but not named: lib.\.gitignore/);
+    await remove("lib/.git");
+    await remove("lib/.gitignore");
+    await remove("lib/new.mjs");
+    await pass(3, FIX);
+    git("add", "add.mjs", "test");
+    git("commit", "--quiet", "-m", "add adds");
+    const commit = git("rev-parse", "HEAD");
+    await write("nested/add.mjs", right);
+    await lie(4, { commit, test_file }, /1 uncommitted file: nested.add.mjs/);
+    nested("checkout", "--quiet", ".");
+    // A commit that only names the repository has none of its files.
+    git("rm", "--quiet", "--cached", "-r", "test");
+    await initialise(join(project, "test"));
+    git("add", "test");
+    git("commit", "--quiet", "-m", "the test is elsewhere");
+    await lie(4, { commit: git("rev-parse", "HEAD"), test_file }, /has no test.add.test.mjs/);
+    await remove("test/.git");
+    git("reset", "--quiet", "--hard", commit);
+    await pass(4, { commit, test_file });
+
+    // The cause is in the nested repository: its earlier state is not that of the project.
+    await start(OPTIONS);
+    await write("test/nested.test.mjs", TEST.replace("../add.mjs", "../nested/add.mjs").replace("two", "three"));
+    const shown = { test_name: "adds three numbers", test: { ...SHOWN.test, file: "test/nested.test.mjs" } };
+    await pass(1, { ...SHOWN, ...shown, test: { ...shown.test, quote: 'test("adds three numbers"' } });
+    await pass(2, { ...CAUSE, cause: { ...CAUSE.cause, file: "nested/add.mjs" } });
+    await write("nested/add.mjs", right);
+    const fix = { ...FIX, test_name: "adds three numbers", changed: ["nested/add.mjs"], cause_file: "nested/add.mjs" };
+    await lie(3, { ...fix, changed: ["add.mjs"] }, /the file with the cause must be among them/);
+    await lie(3, fix, /nested.add.mjs can't be put back: nested is a repository of its own/);
   });
 
   it("refuses a fix that is none: a new file keeps the test from running", { timeout: 60_000 }, async () => {

@@ -123,6 +123,27 @@ describe("the tool on a session with a plan", () => {
     expect(await call({ ...done, task_number: 2 })).toMatchObject({ tasks_done: "1-2", tasks_skipped: "3" });
   });
 
+  it("says of a task which requirements it serves, by number and title, once", async () => {
+    const { call, memory } = makeTool({ plan: KIRO.replace("1.1_", "1, 1.1, 2, 1.9, FR-7, 1.1-1.2_"), phases: [] });
+    const { session_id } = await call({ action: "start", workflow_type: "spec", target_file: "specs/one" });
+    const task = () => call({ action: "get_task", session_id, phase: 1, task_number: 1 });
+    const ids = ["1", "1.1", "2", "1.9", "FR-7", "1.1-1.2"];
+    expect((await task()).requirements).toEqual(ids);
+    const lines = [
+      "# Requirements\n\n### Requirement 1: Log in\n",
+      `1. WHEN it fits THEN let in\n2. ${"So long. ".repeat(50)}\n`,
+      "### Requirement 2\n\nNo title.\n\n- **FR-7**: System MUST log.\n",
+    ];
+    memory.set("specs/one/requirements.md", lines.join("\n"));
+    const told = await task();
+    expect(told.requirements).toEqual([
+      ...["1: Log in", "1.1: WHEN it fits THEN let in", "2", "1.9", "FR-7: System MUST log.", "1.1-1.2"],
+    ]);
+    expect(JSON.stringify(told).split("WHEN it fits")).toHaveLength(2);
+    memory.set("specs/one/requirements.md", "# Requirements\n\n## 1 Log in\n\n1. a\n1. b\n");
+    expect((await task()).requirements).toEqual(["1: Log in", "1.1: a", ...ids.slice(2)]);
+  });
+
   it("says at the start which requirements are not there", async () => {
     const start = { action: "start", workflow_type: "spec", target_file: "specs/one" };
     const { call, memory } = makeTool({ plan: KIRO, phases: [] });

@@ -1,4 +1,4 @@
-import { defineWorkflow, type EngineOptions, type Workflow } from "phasegate";
+import { defineWorkflow, type EngineOptions, MemoryContent, type Workflow } from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { ACTION_NAMES } from "../../src/tools/phased/actions.js";
@@ -19,6 +19,9 @@ function makeTool(
   const dispatch = async (input: unknown): Promise<Answer> => {
     const answer = await tool.dispatch(input);
     expect(JSON.stringify(answer).length, "an answer over its budget").toBeLessThanOrEqual(maxTokens * 4);
+    const { action, session_id: id, next } = answer;
+    const isTwice = id !== undefined && id === Object(next).session_id;
+    expect(isTwice && action !== "start", `${action} tells the session's id beside next, too`).toBe(false);
     return answer;
   };
   const call = async (input: Answer): Promise<Answer> => {
@@ -324,11 +327,8 @@ describe("every action", () => {
       checkpoint_passed: true,
       evidence_accepted: ["summary", "tests_pass"],
       next_phase: { phase_number: 2, title: "Ship" },
-      next: { action: "get_phase", session_id: id },
-    });
-    const phase = await call(passed.next as Answer);
-    expect(phase.phase_content).toMatchObject({
-      artifacts_from_previous_phases: { phase_1: ["summary", "tests_pass"] },
+      phase_content: { artifacts_from_previous_phases: { phase_1: ["summary", "tests_pass"] } },
+      next: { action: "complete_phase", session_id: id, phase: 2 },
     });
     const done = await call({ action: "complete_phase", session_id: id, phase: 2, evidence: { shipped: true } });
     expect(done).toMatchObject({ workflow_complete: true, next_phase: null });
@@ -344,9 +344,53 @@ describe("every action", () => {
       problems: [{ field: "depth", problem: "invalid", message, got: "1" }],
     });
     const next = await call({ ...shallow, evidence: { depth: 3 } });
-    expect(next.next_phase).toEqual({ phase_number: 2, title: "Build", description: "Raise the walls" });
+    expect(next).toMatchObject({
+      next_phase: { phase_number: 2, title: "Build" },
+      phase_content: { description: "Raise the walls" },
+    });
     const last = await call({ action: "complete_phase", session_id, phase: 2, evidence: {} });
     expect(last.next_phase).toEqual({ phase_number: 3, title: "Live" });
+  });
+
+  it("complete_phase shows the phase that it has opened as get_phase does, and goes on from there", async () => {
+    const { call, start } = makeTool({}, [HOUSE]);
+    const session_id = await start("house");
+    const submit = { action: "complete_phase", session_id, phase: 1, evidence: { depth: 3 }, idempotency_key: "k" };
+    const first = await call(submit);
+    const phase = await call({ action: "get_phase", session_id });
+    expect(first.phase_content).toEqual(phase.phase_content);
+    expect(first.phase_content).toMatchObject({ content: "# Build" });
+    expect(first.next).toEqual(phase.next);
+    // The answer may have been lost.
+    expect(await call(submit)).toMatchObject({ replayed: true, phase_content: phase.phase_content, next: phase.next });
+    await call({ action: "complete_phase", session_id, phase: 2, evidence: {} });
+    const late = await call(submit);
+    expect(late).toMatchObject({ replayed: true, next_phase: { phase_number: 2 }, next: { action: "get_phase" } });
+    expect(late).not.toHaveProperty("phase_content");
+  });
+
+  it.each([
+    ["does not fit", "# Build\n\n".padEnd(4000, "Raise the walls. "), undefined],
+    ["can't be read", "# Build", new Error("gone")],
+  ])("complete_phase leads to get_phase where the phase %s", async (_, text, error) => {
+    const house = defineWorkflow({
+      ...{ type: "house", revision: "1", name: "House", description: "Builds a house" },
+      phases: [
+        { number: 1, name: "Dig", content: "# Dig" },
+        { number: 2, name: "Build", purpose: "Raise the walls", content: text },
+      ],
+    });
+    const content = new MemoryContent({ workflows: [house] });
+    const { call, start } = makeTool({ content }, [], 1000);
+    const session_id = await start("house");
+    if (error !== undefined) content.text = () => Promise.reject(error);
+    const passed = await call({ action: "complete_phase", session_id, phase: 1, evidence: {} });
+    expect(passed).toMatchObject({
+      checkpoint_passed: true,
+      next_phase: { phase_number: 2, title: "Build", description: "Raise the walls" },
+      next: { action: "get_phase", session_id },
+    });
+    expect(passed).not.toHaveProperty("phase_content");
   });
 
   it("get_task says how long a task takes and what it produces, where its text does", async () => {

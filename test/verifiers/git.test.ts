@@ -238,8 +238,18 @@ describe("git_commit_exists", () => {
       await verified({ at_head: true, files: ["a.md", "later.md", "sub/b.md"] }, second.slice(0, 9)),
     ).toMatchObject({
       ok: true,
+      message: `${second} has a.md, later.md, sub/b.md`,
     });
-    expect(refused(await verified({ files: ["a.md", "later.md"] }, first))).toContain(`${first} has no later.md`);
+    expect(refused(await verified({ files: ["a.md", "later.md"] }, first))).toContain(
+      `${first} has no later.md; commit this file, and send the id of the commit that has it`,
+    );
+    const none = "0".repeat(40);
+    expect(refused(await verified({ files: ["a.md"] }, none))).toContain(
+      `a.md was not looked up: there is no commit ${none} in this repository`,
+    );
+    expect(refused(await verified({ files: ["a.md"] }, "main"))).toContain(
+      "a.md was not looked up: a commit id has 7 to 64 hexadecimal digits",
+    );
     expect(refused(await verified({ files: ["ignored.log"] }, second))).toContain("has no ignored.log");
     expect(refused(await verified({ files: ["*.md"] }, second))).toContain("has no *.md");
   });

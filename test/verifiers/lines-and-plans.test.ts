@@ -36,6 +36,10 @@ describe("line_exists", () => {
     [{ file: "src/a.ts", line: 1, quote: "const b" }, 'does not contain the quoted text "const b"'],
     [{ file: "src/a.ts", line: 1, quote: "a" }, "quote more of this line"],
     [{ file: "src/a.ts", line: 4, quote: "}" }, ""],
+    [{ file: "src/a.ts", line: 1, quote: "   " }, "has no visible character"],
+    [{ file: "src/a.ts", line: 1, quote: "\t\t\t\t\t\t\t\t\t" }, "has no visible character"],
+    [{ file: "src/a.ts", line: 1, quote: "\u200b".repeat(9) }, "has no visible character"],
+    [{ file: "src/a.ts", line: 1, quote: "\u2800\u3164 \u00a0".repeat(4) }, "has no visible character"],
     [[], "0 of at least 1 places"],
     [7, "is not a place"],
   ])("judges %j", async (value, reason) => {
@@ -44,6 +48,18 @@ describe("line_exists", () => {
     // A short line is quoted as a whole.
     if (reason === "") expect(result).toMatchObject({ ok: true });
     else expect(refused(result)).toContain(reason);
+  });
+
+  it("takes no line without a visible character, and no quotation that has only blanks between two", async () => {
+    const unseen = "\u200b\u2800\u3164".repeat(5);
+    const { verify } = await aProject({ "src/a.ts": `${unseen}\nconst ${unseen}\nx               = 1;\n` });
+    const line = (value: Parameters<typeof verify>[2]) => verify("line_exists", { quote: true }, value);
+    const place = { file: "src/a.ts", line: 1, quote: unseen };
+    expect(refused(await line({ value: place }))).toContain("the line is blank");
+    expect(refused(await line({ value: { ...place, line: 2 } }))).toContain("has no visible character");
+    const blanks = { ...place, line: 3, quote: "x               =" };
+    expect(refused(await line({ value: blanks }))).toContain("quote more of this line");
+    expect(await line({ value: { ...blanks, quote: "x               = 1;" } })).toMatchObject({ ok: true });
   });
 
   it("wants quotations, and lines in some files, if its gate says so", async () => {

@@ -17,7 +17,7 @@ import {
 } from "../../workflow/structure.js";
 import { ENGLISH } from "../../workflow/zod-issues.js";
 import type { EngineContext } from "../engine-context.js";
-import { findParser, type ReadSource, readSource } from "./source.js";
+import { findParser, type ReadSource, readSource, requirementsBeside } from "./source.js";
 
 /** The revisions of the templates for the texts of phases and tasks. */
 interface TemplateRevisions {
@@ -58,9 +58,6 @@ export async function pinPlan(
   return { structure: pinned, warnings: [...diagnostics, ...(await requirementWarnings(context, usable))] };
 }
 
-/** The documents beside a plan that may have its requirements. */
-const DOCUMENTS = ["requirements.md", "spec.md"];
-
 /** How many requirements a warning names. */
 const NAMED_MAX = 10;
 
@@ -71,12 +68,9 @@ async function requirementWarnings(
 ): Promise<readonly Diagnostic[]> {
   const first = plan.phases.flatMap(({ tasks }) => tasks).find(({ requirements }) => requirements.length > 0);
   if (first === undefined) return [];
-  const folder = file.slice(0, file.lastIndexOf("/") + 1);
+  const { expected, document } = await requirementsBeside(options, file);
   const report = new PlanReport(file);
-  for (const name of DOCUMENTS) {
-    // What can't be read says nothing about the plan.
-    const document = await options.plans?.read(`${folder}${name}`).catch(() => undefined);
-    if (document === undefined) continue;
+  if (document !== undefined) {
     const missing = missingRequirements(plan, document.text);
     const [one] = missing;
     if (one === undefined) return [];
@@ -87,7 +81,7 @@ async function requirementWarnings(
     return report.sorted();
   }
   if (plan.dialect !== "kiro") return [];
-  const message = `tasks cite requirements, such as ${first.requirements[0]}, and there is no ${folder}${DOCUMENTS[0]}`;
+  const message = `tasks cite requirements, such as ${first.requirements[0]}, and there is no ${expected}`;
   report.warn("REQUIREMENT_UNKNOWN", first.position, message, "Put the requirements there, or ask for them.");
   return report.sorted();
 }

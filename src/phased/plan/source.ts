@@ -91,6 +91,20 @@ export async function requireSource(plans: PlanSource, path: string, isPinned = 
   });
 }
 
+/** The documents beside a plan that may have its requirements. */
+const DOCUMENTS = ["requirements.md", "spec.md"];
+
+/** Returns the document beside a plan that has its requirements, if there is one, and the path where it is expected. */
+export async function requirementsBeside({ plans }: ResolvedOptions, path: string) {
+  const [expected, ...others] = DOCUMENTS.map((name) => `${path.slice(0, path.lastIndexOf("/") + 1)}${name}`);
+  for (const place of [expected, ...others]) {
+    // What can't be read says nothing about the plan.
+    const document = place === undefined ? undefined : await plans?.read(place).catch(() => undefined);
+    if (document !== undefined) return { expected, document };
+  }
+  return { expected, document: undefined };
+}
+
 /** Returns the source of plans. Throws `DEFINITION_INVALID` if the host has not set one. */
 export function requirePlans({ plans }: ResolvedOptions, { type }: WorkflowStructure): PlanSource {
   if (plans !== undefined) return plans;

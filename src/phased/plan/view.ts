@@ -5,6 +5,7 @@
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
+import { requirementTitles } from "../../plan/requirements.js";
 import type { Content } from "../../ports/content-provider.js";
 import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
 import { revisionOf } from "../../workflow/json.js";
@@ -21,7 +22,7 @@ import { inRanges } from "../state/ranges.js";
 import type { PhaseTask } from "../state/task-notes.js";
 import { changesAhead, summaryOf } from "./compare.js";
 import { matchTasks } from "./match.js";
-import { readSource, reasonOf } from "./source.js";
+import { readSource, reasonOf, requirementsBeside } from "./source.js";
 
 /** The plan of a session, as every answer about the session shows it. */
 export interface PlanView {
@@ -72,6 +73,8 @@ export interface PlannedPhaseView extends PlanView {
 export interface PlannedTaskView extends PlannedPhaseView {
   /** The state of this task. */
   readonly task: TaskProgress;
+  /** The titles of requirements by id, as far as the document beside the plan has them. */
+  readonly titles: ReadonlyMap<string, string>;
 }
 
 /** Returns what the plan says about a phase, without what is waived; undefined if the session has no plan. */
@@ -98,7 +101,13 @@ export async function viewPlannedTask(
   if (view === undefined || known === undefined) return undefined;
   const isCurrent = phase.number === session.head.phase && session.head.status !== "completed";
   if (isCurrent && known.state !== "done") checkOrder(structure.dynamic, phase, known, view);
-  return { ...view, task: known };
+  return { ...view, task: known, titles: await titlesFor(context, view.path, known.requirements) };
+}
+
+/** Returns the titles of requirements, from the document beside the plan as it is now. */
+async function titlesFor({ options }: EngineContext, path: string, cited: readonly string[] = []) {
+  const { document } = cited.length === 0 ? {} : await requirementsBeside(options, path);
+  return document === undefined ? new Map<string, string>() : requirementTitles(document.text);
 }
 
 /** The current plan, if it can be read, with its view. */

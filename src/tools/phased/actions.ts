@@ -27,7 +27,7 @@ export const PARAMETERS = {
   workflow_type: z.string(),
   target_file: z.string().check(z.describe("path in the project")),
   options: objectSchema,
-  phase: z.int(),
+  phase: z.int().check(z.describe("a phase's number")),
   task_number: z.int(),
   path: z.string(),
   evidence: objectSchema,
@@ -291,7 +291,7 @@ export function exampleCall(action: Action, also: readonly Parameter[] = []): Re
 /** Returns the tool's description for agents; short, since it is in every context all the time. The schema has the actions. */
 export function toolDescription(actions: readonly Action[]): string {
   const given = (...wanted: Action[]) => wanted.every((action) => actions.includes(action));
-  const steps: readonly Action[] = ["list_workflows", "start", "get_phase", "get_task", "complete_phase"];
+  const steps: readonly Action[] = ["list_workflows", "start", "get_task", "complete_phase"];
   const way = steps.filter((action) => given(action));
   const lines = [
     "Runs phase-gated workflows: you see one phase at a time and pass its checkpoint with evidence.",
@@ -327,11 +327,11 @@ export function inputSchema(actions: readonly Action[]): ObjectSchema {
 /** How many actions a parameter's description names: a wrong call is answered with what its action takes. */
 const NAMED_MAX = 3;
 
-/** Describes a parameter, and which of the actions take it if these are few: all of them share one schema. */
+/** Describes a parameter: what it is, and which of the actions take it if these are few, since all of them share one schema. */
 function descriptionOf(name: string, schema: z.ZodMiniType, actions: readonly Action[]): string {
   const takers = actions.filter((action) => parametersOf(action).all.some((one) => one === name));
   const about = z.globalRegistry.get(schema)?.description;
-  const isNamed = takers.length < actions.length && takers.length <= NAMED_MAX;
+  const isNamed = takers.length <= NAMED_MAX && (takers.length < actions.length || about === undefined);
   return [about, isNamed ? `for ${takers.join(", ")}` : undefined].filter((part) => part !== undefined).join("; ");
 }
 

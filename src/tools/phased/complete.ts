@@ -5,6 +5,7 @@
  */
 import { conceal, WHOLE } from "../../gate/check-gate.js";
 import { withoutExamples } from "../../gate/format.js";
+import { formOfMembers } from "../../gate/forms.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
@@ -29,8 +30,10 @@ import {
   usedUp,
   WAITS,
 } from "./next-call.js";
+import { withOpenedPhase } from "./phases.js";
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
 import { skipNotice } from "./shapes.js";
+import { callFrom } from "./state.js";
 
 /** What runs the actions of this file. */
 export const GATES = {
@@ -44,12 +47,7 @@ async function complete(context: ToolContext, params: ParametersOf<"complete_pha
   const session = context.engine.session(sessionId);
   const result = await session.completePhase(phase, evidence, { idempotencyKey, signal, onCheck, noted });
   const submitted = Object.keys(evidence);
-  if (result.passed) {
-    const answer = passed(result);
-    // Everything that was waived in the session, once it is complete.
-    if (result.nextPhase === null) answer.waived = (await allWaived(context, sessionId)) ?? answer.waived;
-    return result.replayed ? now(context, result, answer) : answer;
-  }
+  if (result.passed) return accepted(context, result);
   const { waiverAsked, awaiting } = result;
   if (waiverAsked !== undefined) {
     await askForWaiver(context, waiverAsked);
@@ -62,7 +60,8 @@ async function complete(context: ToolContext, params: ParametersOf<"complete_pha
     return result.replayed ? now(context, result, answer) : answer;
   }
   const decided = await askPerson(context, awaiting);
-  if (decided !== undefined) return decided.passed ? passed(decided) : failed(context, decided, submitted, []);
+  if (decided?.passed === true) return accepted(context, decided);
+  if (decided !== undefined) return failed(context, decided, submitted, []);
   const open = waiting(result, awaiting);
   // Without a key this is no repeated call: the same evidence waits already.
   return idempotencyKey === undefined || !result.replayed ? open : now(context, result, open);
@@ -141,7 +140,18 @@ const NAMES_MAX = 100;
 /** Limits what an answer says of the next phase, in characters. */
 const DESCRIPTION_MAX = 400;
 
-function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
+/** A gate that was passed. */
+type Passed = Extract<CompleteResult, { passed: true }>;
+
+/** Returns the answer to evidence that a gate has accepted, with the phase that is open now. */
+async function accepted(context: ToolContext, result: Passed): Promise<WireObject> {
+  const answer = passed(result);
+  // Everything that was waived in the session, once it is complete.
+  if (result.nextPhase === null) answer.waived = (await allWaived(context, result.sessionId)) ?? answer.waived;
+  return withOpenedPhase(context, result.replayed ? await now(context, result, answer) : answer, result);
+}
+
+function passed(result: Passed): WireObject {
   const { sessionId, evidenceAccepted: accepted, warnings, nextPhase, skipped, ticks, waived, reveal } = result;
   const isLong = accepted.length > NAMES_MAX;
   // Its text may say more: get_phase has that.
@@ -282,8 +292,10 @@ function corrected({ problems, requiredFormat }: Refused): WireObject {
 /** The longest description in a blank, in characters. */
 const ABOUT_MAX = 120;
 
-/** Describes the value of a field: its type and what it means, but never a claim such as `true`. */
-function blankFor(name: string, expected: string | undefined, format: JsonValue): string {
+/** Describes the value of a field: its members, or its type and what it means; but never a claim such as `true`. */
+function blankFor(name: string, expected: string | undefined, format: JsonValue): JsonValue {
+  const form = formOfMembers(format, name);
+  if (form !== undefined) return form;
   const properties = isJsonObject(format) && isJsonObject(format.properties) ? format.properties : {};
   const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
   const { type, description } = isJsonObject(schema) ? schema : {};
@@ -361,11 +373,11 @@ async function requestWaiver(context: ToolContext, params: ParametersOf<"request
 
 /** Returns the answer to a request for a waiver; `refused` is the submission that has made it, which counts as no attempt. */
 async function waiverAnswer(
-  { engine }: ToolContext,
+  context: ToolContext,
   { sessionId, phase, fields, replayed }: Pick<WaiverRequested, "sessionId" | "phase" | "fields" | "replayed">,
   refused?: Refused,
 ): Promise<WireObject> {
-  const state = await engine.session(sessionId).state();
+  const state = await context.engine.session(sessionId).state();
   return {
     session_id: sessionId,
     ...replayNotice(replayed, state),
@@ -375,7 +387,7 @@ async function waiverAnswer(
     ...waiverNotice(state),
     blocked: blockedBy(state),
     // Whoever polls for the decision only wastes calls.
-    next: state.waitsForWaiver ? null : nextCall(state, () => CALL.phase(sessionId)),
+    next: state.waitsForWaiver ? null : await callFrom(context, state),
   };
 }
 

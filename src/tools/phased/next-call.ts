@@ -15,7 +15,7 @@ import type { WireObject } from "../wire.js";
 import type { Action, ParametersOf } from "./actions.js";
 
 /** A call of the tool, with parameters to pass on unchanged. */
-type NextCall = WireObject;
+export type NextCall = WireObject;
 
 /** Returns a call of an action, such as one that reads the next page of a list. */
 export function callOf<A extends Action>(action: A, params: ParametersOf<A>): NextCall {

@@ -6,6 +6,8 @@ import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivable } from "../../gate/waivers.js";
 import type { TaskResult } from "../../phased/complete-task.js";
 import type { PhaseView } from "../../phased/views.js";
+import { isJsonObject } from "../../workflow/json.js";
+import { numberInPlan, type PhaseDefinition } from "../../workflow/structure.js";
 import { action } from "../dispatch.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { fits, type WireObject } from "../wire.js";
@@ -226,9 +228,7 @@ function phaseAnswer(
       ...approvalNotice(view.awaiting),
       ...waiverNotice(view, { isShort: true }),
       phase_content: phaseContent(view, isWhole, context),
-      ...planNotice(context, sessionId, view.plan),
-      ...unrecordedNotice(view),
-      ...leaveOutNotice(view, work),
+      ...phaseNotices(context, view),
       blocked: blockedBy(view, next),
       // Evidence needs the whole checkpoint; after a retry, the refusal had it.
       next: isWhole || isRetry || next?.action !== "complete_phase" ? next : CALL.phase(sessionId),
@@ -240,6 +240,50 @@ function phaseAnswer(
   const whole = action === "start" || action === "resume" ? answerWith(true) : undefined;
   const isEnough = whole !== undefined && whole.cursor === undefined && fits(whole, context.maxChars);
   return isEnough ? whole : answerWith(false);
+}
+
+/** The budget for what completes an answer. */
+const ENVELOPE = 50;
+
+/**
+ * Adds the phase that a passed gate has opened to the gate's answer, as get_phase shows it: that spares the agent the call.
+ * Where it does not fit, can't be read, or is not the current phase any more, the answer leads to get_phase.
+ */
+export async function withOpenedPhase(
+  context: ToolContext,
+  answer: WireObject,
+  { sessionId, nextPhase }: { readonly sessionId: string; readonly nextPhase: PhaseDefinition | null },
+): Promise<WireObject> {
+  const isDue = isJsonObject(answer.next) && answer.next.action === "get_phase";
+  if (!isDue || nextPhase === null) return answer;
+  // By its number, a phase that is locked again meanwhile would count as a step ahead that was refused.
+  const reading = context.engine.session(sessionId).phase();
+  const view = await reading.catch(() => undefined);
+  if (view === undefined || view.phase.number !== nextPhase.number) return answer;
+  const work = workIn(context, view);
+  const next = nextCall(view, () => callInPhase(view, work));
+  const whole = {
+    ...answer,
+    next_phase: {
+      phase_number: nextPhase.number,
+      phase_in_plan: numberInPlan(nextPhase),
+      title: nextPhase.name,
+    },
+    phase_content: { ...phaseContent(view, true, context), content: phaseText(view) },
+    ...phaseNotices(context, view),
+    blocked: blockedBy(view, next),
+    next,
+  };
+  return fits(whole, context.maxChars - ENVELOPE) ? whole : answer;
+}
+
+/** Returns what an agent must know beside the phase. */
+function phaseNotices(context: ToolContext, view: PhaseView): WireObject {
+  return {
+    ...planNotice(context, view.sessionId, view.plan),
+    ...unrecordedNotice(view),
+    ...leaveOutNotice(view, workIn(context, view)),
+  };
 }
 
 /** Returns the text of a phase without what the plan's first phase has, and with what its tasks share. */

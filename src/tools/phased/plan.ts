@@ -126,16 +126,23 @@ export function idsText(ids: readonly string[]): string | undefined {
   return ids.length === 0 ? undefined : ids.join(", ");
 }
 
+/** Limits the title of a requirement, in characters. */
+const TITLE_MAX = 120;
+
 /** Returns the state of a task among those of its phase. */
-export function taskNotice({ task, tasks }: PlannedTaskView): WireObject {
+export function taskNotice({ task, tasks, titles }: PlannedTaskView): WireObject {
   const { id, state, closed, optional, requirements, dependencies, open } = task;
   const ready = tasks.filter((other) => other.ready).map((other) => other.number);
+  const titled = (reference: string) => {
+    const title = titles.get(reference);
+    return title === undefined ? reference : `${reference}: ${brief(title, TITLE_MAX)}`;
+  };
   return {
     id,
     state,
     closed,
     optional: optional || undefined,
-    requirements,
+    requirements: requirements?.map(titled),
     dependencies: idsText(dependencies),
     open_dependencies: idsText(open),
     ready_tasks: open.length === 0 ? undefined : ready,

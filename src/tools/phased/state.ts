@@ -6,7 +6,16 @@ import { action } from "../dispatch.js";
 import { brief, fits, type WireObject } from "../wire.js";
 import { ACTIONS, type ParametersOf, type ToolContext } from "./actions.js";
 import { approvalNotice, denialNotice, unapprovedNotice, waivedNotice, waiverNotice } from "./approval-notices.js";
-import { CALL, isOpen, nextCall, nextNotice, nextTask, unrecordedNotice } from "./next-call.js";
+import {
+  CALL,
+  callInPhase,
+  isOpen,
+  type NextCall,
+  nextCall,
+  nextNotice,
+  nextTask,
+  unrecordedNotice,
+} from "./next-call.js";
 import { planNotice, planNoticeInShort } from "./plan.js";
 import { historyEntry, REASON_MAX } from "./shapes.js";
 
@@ -28,10 +37,13 @@ async function getState(context: ToolContext, params: ParametersOf<"get_state">)
       completed_at: found?.at ?? null,
       artifact: found?.artifact ?? null,
       ...waivedNotice(found?.waived),
-      next: callFrom(state),
+      next: await callFrom(context, state),
     };
   }
-  if (params.brief === true) return briefState(context, await session.state());
+  if (params.brief === true) {
+    const state = await session.state();
+    return briefState(context, state, await callFrom(context, state));
+  }
   const state = await session.fullState();
   const { head, artifacts } = state;
   const byPhase = <T>(entries: readonly (readonly [phase: number, value: T])[]) =>
@@ -59,7 +71,7 @@ async function getState(context: ToolContext, params: ParametersOf<"get_state">)
     ...unrecordedNotice(state),
     ...pauseNote(head),
     resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
-    ...nextNotice(state, callFrom(state)),
+    ...nextNotice(state, await callFrom(context, state)),
   };
 }
 
@@ -68,8 +80,8 @@ function unlessEmpty<T extends object>(value: T): T | undefined {
   return Object.keys(value).length === 0 ? undefined : value;
 }
 
-async function getSession({ engine }: ToolContext, { session_id }: ParametersOf<"get_session">) {
-  const one = engine.session(session_id);
+async function getSession(context: ToolContext, { session_id }: ParametersOf<"get_session">) {
+  const one = context.engine.session(session_id);
   const [state, history, options] = await Promise.all([one.state(), one.history(), one.options()]);
   const { head } = state;
   const session = {
@@ -91,7 +103,7 @@ async function getSession({ engine }: ToolContext, { session_id }: ParametersOf<
     phase_history: history.map(historyEntry),
     options,
   };
-  return { session, ...nextNotice(state, callFrom(state)) };
+  return { session, ...nextNotice(state, await callFrom(context, state)) };
 }
 
 /** The length of a task's note in a brief state, in characters. */
@@ -102,7 +114,12 @@ const NOTE_LEAST = 200;
 const ENVELOPE = 50;
 
 /** Returns what an agent needs after its context was compacted: where it is, what is done, and what is next. */
-function briefState(context: ToolContext, state: StateView, noteMax = Number.POSITIVE_INFINITY): WireObject {
+function briefState(
+  context: ToolContext,
+  state: StateView,
+  next: NextCall | null,
+  noteMax = Number.POSITIVE_INFINITY,
+): WireObject {
   const { head, structure } = state;
   const phase = structure.phases[head.position];
   const answer = {
@@ -122,10 +139,10 @@ function briefState(context: ToolContext, state: StateView, noteMax = Number.POS
     ...planNoticeInShort(context, state.sessionId, state.plan),
     ...unrecordedNotice(state),
     ...pauseNote(head, noteMax),
-    ...nextNotice(state, callFrom(state)),
+    ...nextNotice(state, next),
   };
   const isEnough = noteMax === NOTE_LEAST || fits(answer, context.maxChars - ENVELOPE);
-  return isEnough ? answer : briefState(context, state, NOTE_LEAST);
+  return isEnough ? answer : briefState(context, state, next, NOTE_LEAST);
 }
 
 /** Returns the note of a pause. */
@@ -176,10 +193,25 @@ function sessionFields({ sessionId, head }: StateView): WireObject {
   };
 }
 
-function callFrom(state: StateView): WireObject | null {
+/**
+ * Returns the next call from a session's state. It shows the phase; but where a person has decided on a waiver, the agent has
+ * read the phase, and the call is what is left to do there.
+ */
+export async function callFrom({ engine, actions }: ToolContext, state: StateView): Promise<NextCall | null> {
+  const { sessionId, waived, waiverDenied, waitsForWaiver, tasks } = state;
   // Nothing but the decision is left to do: a session that goes on would only be asked about again.
-  if (state.waitsForWaiver && state.tasks.length > 0 && !state.tasks.some(isOpen)) return null;
-  return nextCall(state, () => CALL.phase(state.sessionId));
+  if (waitsForWaiver && tasks.length > 0 && !tasks.some(isOpen)) return null;
+  const isDecided = !waitsForWaiver && (waived !== undefined || waiverDenied !== undefined);
+  // A phase that can't be read now is no fault of the state.
+  const view = isDecided
+    ? await engine
+        .session(sessionId)
+        .phase()
+        .catch(() => undefined)
+    : undefined;
+  return nextCall(view ?? state, () =>
+    view === undefined ? CALL.phase(sessionId) : callInPhase(view, { phase: view.phase, tasks: view.tasks, actions }),
+  );
 }
 
 /** Returns ascending numbers in few characters: `0-4, 7`; `none` for none. */

@@ -24,6 +24,7 @@ const WORKFLOW: Product<ToolContext, Action> = {
   },
   callOf: (_, name, fields) => ({ action: name, ...fields }),
   finish,
+  once,
   refuse,
   shrink: ({ actions }) => ({ kept: KEPT, next: (answer, leftOut) => callThatShows(answer, leftOut, actions) }),
 };
@@ -48,22 +49,30 @@ function isResponse(body: WireObject): body is WorkflowResponse {
 
 /**
  * Completes an answer: it begins with the outcome, a success unless it says otherwise, and the action. Actions that the host has
- * not given to its agents are left out, and so is the session's id where `next` has it: only a start tells it.
+ * not given to its agents are left out.
  */
 function finish({ actions }: ToolContext, answer: WireObject, name: Action | undefined): WireObject {
-  const { session_id, valid_actions: valid } = answer;
+  const { valid_actions: valid } = answer;
   const given: readonly unknown[] = actions;
   const isWithout = isJsonObject(answer.next) && !given.includes(answer.next.action);
   const next = isWithout ? undefined : answer.next;
-  const isTold = valid === undefined && name !== "start" && isJsonObject(next) && next.session_id === session_id;
   return {
     status: "success",
     action: name,
     ...answer,
-    session_id: isTold ? undefined : session_id,
     valid_actions: Array.isArray(valid) ? valid.filter((one) => given.includes(one)) : valid,
     next,
   };
+}
+
+/**
+ * Leaves the session's id out of an answer where `next` has it, which is copied whole. A start tells it to hosts, too, which
+ * read no `next`.
+ */
+function once(answer: WireObject, name: Action | undefined): WireObject {
+  const { session_id, ...rest } = answer;
+  const isTold = name !== "start" && isJsonObject(rest.next) && rest.next.session_id === session_id;
+  return isTold ? rest : answer;
 }
 
 /** The keys that an answer must have. */
