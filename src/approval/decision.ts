@@ -33,9 +33,9 @@ export interface GivenDecision {
   readonly signature?: ApprovalSignature | undefined;
 }
 
-/** A decision that counts: whether it was signed, and with which key. */
+/** A decision that counts: whether it was signed, and with which key. Without keys, a signature is kept for hosts that have some. */
 export type Authentication =
-  | { readonly authenticated: false }
+  | { readonly authenticated: false; readonly signature?: ApprovalSignature | undefined }
   | { readonly authenticated: true; readonly signature: ApprovalSignature; readonly keyId: string };
 
 /** The reason why an approval does not count. */
@@ -61,7 +61,8 @@ export async function requireDecision(
   // A waiver without approvers, in the gate and at the host, is a decision of the host like an override.
   const isHosts = isWaiver(question) && allowed === undefined && approvers.size === 0;
   const keys = approvers.get(by);
-  if (isHosts || (signature === undefined && unsigned)) return { authenticated: false };
+  if (isHosts) return { authenticated: false, signature: signatureSchema.safeParse(signature).data };
+  if (signature === undefined && unsigned) return { authenticated: false };
   if (signature === undefined) {
     const [what, command] = isWaiver(question) ? ["a waiver in", "waive"] : ["an approval of", "approve"];
     const remedy = `Sign it with an approver's key (\`phasegate ${command} --key\`); only the host can allow unsigned ones.`;

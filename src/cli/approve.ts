@@ -157,6 +157,7 @@ async function decide(
     const signature =
       privateKey === undefined ? undefined : await signApproval(asked.question, { ...given, privateKey });
     printLines(terminal, await decided(opened, asked, { ...given, signature }, verifiers));
+    if (privateKey === undefined) print(terminal, "It is not signed: a server with approvers does not accept it.");
     return EXIT.ok;
   } finally {
     await opened.engine.close();

@@ -111,9 +111,13 @@ function awaitingJson(awaiting: Awaited | undefined): Awaited | undefined {
   return { prompt, approvers, evidenceHash };
 }
 
-function waiverFields({ awaitingWaiver: open, waiverDenied: denied, waived = [] }: StateView): Field[] {
+function waiverFields(state: StateView): Field[] {
+  const { awaitingWaiver: open, waiverDenied: denied, waived = [], waivedInVain = [] } = state;
   return [
     ...waived.map((one): Field => ["waived", printable(waivedText(one))]),
+    ...waivedInVain.map(({ fields, by, distrust }): Field => {
+      return ["not waived", printable(`${fields.join(", ")} waived by ${by}, not accepted here (${distrust})`)];
+    }),
     ["waits", open && `for a waiver of ${printable(open.fields.join(", "))}: ${printable(open.reason)}`],
     ["request", open?.request],
     [

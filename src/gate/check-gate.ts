@@ -324,7 +324,7 @@ function comparable(value: JsonValue): string {
 }
 
 function plain(value: JsonValue): JsonValue {
-  if (typeof value === "string") return visibleText(value).toLowerCase();
+  if (typeof value === "string") return visibleText(value).replace(/\s+/g, "").toLowerCase();
   if (Array.isArray(value)) return value.map(plain);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));

@@ -197,10 +197,11 @@ export const command = defineVerifier({
   mayWrite: true,
   check: checkRun,
   async verify(given, asked) {
+    const { exit = 0 } = given;
     const { done: run, wrote } = await noteWritten(asked, () => runCommand(given, asked));
-    const wrong = faultOfEnd(run, given.exit ?? 0, given, asked.project) ?? (await faultOfOutput(run, given, asked));
+    const wrong = faultOfEnd(run, exit, given, asked.project) ?? (await faultOfOutput(run, given, asked));
     const ran = shownCommand(run.words);
-    const ended = wrong === undefined ? `${ran} exited as expected` : `${ran}: ${wrong}`;
+    const ended = wrong === undefined ? `${ran} ${exit === 0 ? "passed" : "failed, as it must"}` : `${ran}: ${wrong}`;
     const message = wrote.length === 0 ? ended : `${ended}; it wrote ${shownPaths(wrote, 5)}`;
     return { ok: wrong === undefined, message, ...saidOf(run) };
   },

@@ -295,9 +295,10 @@ export const gitChangedSincePhaseStart = defineVerifier({
     const allowed = except.map(plainPath);
     const { head, files } = recordedState(stateSchema, snapshot);
     const named = value === undefined ? [] : [...namedFiles(value)];
-    const changed = changesBetween(files, await contentsIn(asked, path, head)).filter(
-      (file) => named.includes(file) || !allowed.some((other) => isNamedBy(other, file)),
-    );
+    const differing = changesBetween(files, await contentsIn(asked, path, head));
+    const changed = differing.filter((file) => {
+      return named.includes(file) || !allowed.some((other) => isNamedBy(other, file));
+    });
     const unnamed = await withoutWritten(
       project,
       changed.filter((file) => !named.includes(file)),
@@ -305,7 +306,8 @@ export const gitChangedSincePhaseStart = defineVerifier({
     const unchanged = named.filter((file) => !changed.includes(file));
     const words = value === undefined ? "changed" : "changed, but not named";
     const wrong = [...told(words, unnamed), ...told("named, but not changed", unchanged)];
-    const found = changed.length === 0 ? "no file has changed" : `changed: ${shownPaths(changed)}`;
+    const may = differing.length === 0 ? "no file has changed" : `changed, as they may: ${shownPaths(differing)}`;
+    const found = changed.length === 0 ? may : `changed: ${shownPaths(changed)}`;
     const message = `${wrong.length === 0 ? found : wrong.join("; ")} (${sinceWords({ since }, snapshotTakenAt)})`;
     return { ok: wrong.length === 0, message, ran: "git diff" };
   },

@@ -170,7 +170,8 @@ function asBefore(paths: readonly string[], now: readonly FileState[], since: st
   const missing = none.map((path) => `${shownPath(path)} ${isGlob(path) ? "names nothing" : "does not exist"}`);
   const names = now.map(({ path }) => path);
   const named = names.length === 0 ? "" : `: ${shownPaths(names, LISTED_MAX)}`;
-  const told = missing.length > LISTED_MAX ? [`${missing.length} of the paths and patterns name no file`] : missing;
+  // A long list is for many kinds of projects: most of it names nothing in any one of them.
+  const told = missing.length > LISTED_MAX ? [] : missing;
   return [`${count} ${files} unchanged ${since}${named}`, ...told].join("; ");
 }
 

@@ -67,7 +67,7 @@ describe("phasegate serve with verifiers", () => {
     const met = {
       verifier: "command",
       ok: true,
-      message: "node exited as expected",
+      message: "node passed",
       exit: 0,
       digest: "ab".repeat(32),
       output: ["a", "b", "c"],
@@ -75,7 +75,7 @@ describe("phasegate serve with verifiers", () => {
     };
     const lines = resultLines(met, new PassThrough());
     const first = "✓ command (0)  2026-03-04 05:06:07Z, sha256 abababababab";
-    expect(lines).toEqual([first, "    node exited as expected", "    a", "    b"]);
+    expect(lines).toEqual([first, "    node passed", "    a", "    b"]);
     expect(resultLines({ ...met, ok: false, exit: 1 }, new PassThrough())).toHaveLength(5);
   });
 

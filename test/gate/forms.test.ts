@@ -88,7 +88,9 @@ it("a gate with neither a JSON Schema nor an example has nothing that could be c
   expect(checkGate(bare, { x: "anything at all" }, { schemaResult }).passed).toBe(true);
   const own = { ...bare, example: { x: "anything at all" } };
   const problems = [{ field: "x", problem: "copied" }];
-  expect(checkGate(own, { x: "ANYTHING at all" }, { schemaResult })).toMatchObject({ passed: false, problems });
+  for (const x of ["ANYTHING at all", " anything  at\nall "]) {
+    expect(checkGate(own, { x }, { schemaResult }), x).toMatchObject({ passed: false, problems });
+  }
 });
 
 it("a gate without rules has no faults in them", async () => {

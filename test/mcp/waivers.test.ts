@@ -1,4 +1,6 @@
+import { writeFile } from "node:fs/promises";
 import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
+import { createApproverKeys } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import { run } from "../cli/run-cli.js";
 import { connectToServe } from "../cli/serve-client.js";
@@ -27,11 +29,12 @@ evidence_schema:
 };
 
 /** Serves a workflow on files, and starts a session, which is in its first phase. */
-async function served(more: Record<string, string> = {}) {
+async function served(more: Record<string, string> = {}, flags: readonly string[] = []) {
   const root = await temporaryFolder();
   await writeFiles(`${root}/workflows`, { ...FILES, ...more });
   const state = `${root}/state`;
-  const { ask } = await connectToServe(["--workflows", `${root}/workflows`, "--state", state, "--project", root]);
+  const paths = ["--workflows", `${root}/workflows`, "--state", state, "--project", root];
+  const { ask } = await connectToServe([...paths, ...flags]);
   const { session_id } = await ask({ action: "start", workflow_type: "release", target_file: "src" });
   const sessionId = String(session_id);
   const call = (action: string, more = {}) => ask({ action, session_id: sessionId, ...more });
@@ -42,7 +45,9 @@ async function served(more: Record<string, string> = {}) {
 async function decide(decision: string, state: string, sessionId: string, more: readonly string[] = []) {
   const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
   const flags = ["--by", "ann", "--yes", "--request", String(shown.awaitingWaiver.request), ...more];
-  expect(await run(decision, sessionId, "--state", state, ...flags)).toMatchObject({ code: 0 });
+  const { code, stdout } = await run(decision, sessionId, "--state", state, ...flags);
+  expect(code).toBe(0);
+  return stdout;
 }
 
 describe("an agent that can't claim a boolean", () => {
@@ -173,7 +178,7 @@ describe("an agent that can't meet a requirement", () => {
     const waived = await run("waive", sessionId, "--state", state, ...decided, "--note", "until May");
     expect(waived).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/\nWaived by ann: coverage, in phase 1\.\n$/),
+      stdout: expect.stringContaining("\nWaived by ann: coverage, in phase 1.\nIt is not signed: "),
     });
     const line = "coverage waived by ann: there is no tool for it (ann: until May)";
     const stateNow = { waived: [line], next: { action: "get_task", task_number: 1 } };
@@ -417,5 +422,43 @@ describe("a client with elicitation", () => {
     const { ask, request } = await inSecondPhase({}, prepare);
     expect(await ask(request)).toMatchObject({ awaiting_waiver: true });
     expect(asked).toEqual([]);
+  });
+});
+
+describe("a server with approvers", () => {
+  const WORK = { built: true, licensed: true };
+  const REQUEST = { phase: 1, fields: ["coverage"], reason: "no tool for it" };
+
+  it("accepts a waiver that was signed where nobody knew the keys", async () => {
+    const { publicKey, privateKey } = await createApproverKeys();
+    const { call, state, sessionId } = await served({}, ["--approver", `ann=${publicKey}`]);
+    const key = `${state}.pem`;
+    await writeFile(key, privateKey, { mode: 0o600 });
+    await call("request_waiver", REQUEST);
+    await decide("waive", state, sessionId, ["--key", key]);
+    expect(await call("complete_phase", { phase: 1, evidence: WORK })).toMatchObject({
+      checkpoint_passed: true,
+      waived: ["coverage waived by ann"],
+    });
+  });
+
+  it("says that it does not accept a waiver that is not signed, which may be asked for again", async () => {
+    const { publicKey, privateKey } = await createApproverKeys();
+    const { call, state, sessionId } = await served({}, ["--approver", `ann=${publicKey}`]);
+    await call("request_waiver", REQUEST);
+    const told = await decide("waive", state, sessionId);
+    expect(told).toContain("It is not signed: a server with approvers does not accept it.");
+    const refused = { fields: ["coverage"], by: "ann", reason: "unsigned" };
+    for (const action of ["get_state", "get_phase"]) {
+      expect(await call(action)).toMatchObject({ waiver_not_believed: [refused] });
+    }
+    const shown = await run("show", sessionId, "--state", state, "--approver", `ann=${publicKey}`);
+    expect(shown.stdout).toContain("coverage waived by ann, not accepted here (unsigned)");
+    expect(await call("request_waiver", REQUEST)).toMatchObject({ status: "success", awaiting_waiver: true });
+    const key = `${state}.pem`;
+    await writeFile(key, privateKey, { mode: 0o600 });
+    await decide("waive", state, sessionId, ["--key", key]);
+    expect(await call("get_state")).not.toHaveProperty("waiver_not_believed");
+    expect(await call("complete_phase", { phase: 1, evidence: WORK })).toMatchObject({ checkpoint_passed: true });
   });
 });

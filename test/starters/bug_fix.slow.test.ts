@@ -181,7 +181,10 @@ describe("bug_fix", () => {
     await write("test/add.test.mjs", `import { sub } from "../sub.mjs";\n${text}`);
     await pass(1, { ...SHOWN, test: { ...SHOWN.test, line: 6 } });
     await write("add.mjs", wrong);
-    await pass(2, CAUSE);
+    await lie(2, CAUSE, /changed: add.mjs .since the session was started/);
+    await write("add.mjs", right);
+    await pass(2, { ...CAUSE, cause: { ...CAUSE.cause, quote: "return a + b;" } });
+    await write("add.mjs", wrong);
     await write("sub.mjs", other["sub.mjs"].replace("b - a", "a - b"));
     await write("add.mjs", right);
     await lie(3, { ...FIX, changed: ["add.mjs", "sub.mjs"] }, /nothing to put back: add.mjs did not change/);

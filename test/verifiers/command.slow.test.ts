@@ -56,7 +56,7 @@ describe("command", () => {
     const result = await run("echo 12 passed; echo warned >&2");
     expect(result).toEqual({
       ok: true,
-      message: "sh script.sh exited as expected",
+      message: "sh script.sh passed",
       ran: "sh script.sh",
       exit: 0,
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),

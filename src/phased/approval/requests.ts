@@ -4,11 +4,11 @@
  * exactly that, or denies it and says what to do instead. Where the gate names approvers, or the host has their keys, it
  * must be signed like an approval.
  */
-import { type GivenDecision, requireDecision } from "../../approval/decision.js";
+import { type Distrust, type GivenDecision, requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
 import { BROKEN } from "../../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { requirementText, waiverName } from "../../gate/waivers.js";
+import { requirementText, waivedNames, waiverName } from "../../gate/waivers.js";
 import { turns } from "../../ports/clock.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { listSeen } from "../../runtime/access.js";
@@ -21,7 +21,7 @@ import { acceptedState, execute, phaseAsked, preparing, requestFor } from "../co
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import { type CompleteResult, describe } from "../gate-answer.js";
 import { isWaiverOpen, type Keyed, type SessionCommand } from "../state/commands.js";
-import { answerRefusal, approvalOf, decisionRefusal, notWaiting } from "../state/decide-gate.js";
+import { answerRefusal, approvalOf, decisionRefusal, notWaiting, unlessEmpty } from "../state/decide-gate.js";
 import type { EventOf, Waived } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
 import { isOneOf, type PhasedSession, requireEvent } from "../state/machine.js";
@@ -146,6 +146,14 @@ export interface WaiversView {
   readonly waiverDenied?: WaiverDenial;
   /** What is not required at the current phase's gate. Waivers that this host does not accept are not in it. */
   readonly waived?: readonly Waived[];
+  /** The waivers of the current phase that this host does not accept, and why. */
+  readonly waivedInVain?: readonly WaivedInVain[];
+}
+
+/** A waiver that does not count: `distrust` says why, such as `unsigned`; `at` is when it was granted. */
+export interface WaivedInVain extends Waived {
+  readonly distrust: Distrust;
+  readonly at: string;
 }
 
 /** Returns the waivers at the current phase of a session. */
@@ -155,11 +163,12 @@ export async function viewWaivers(
   structure: WorkflowStructure,
 ): Promise<WaiversView> {
   const { waiver } = session.head;
-  const granted = await loadWaived(context, session, structure);
+  const { accepted, inVain } = await checkedWaivers(context, session, structure);
   return {
     awaitingWaiver: await viewAwaitedWaiver(context, session),
     waiverDenied: waiver?.denied === true ? await loadDenial(context, session, waiver.version) : undefined,
-    waived: granted.length === 0 ? undefined : granted,
+    waived: unlessEmpty(accepted),
+    waivedInVain: unlessEmpty(inVain),
   };
 }
 
@@ -185,21 +194,36 @@ export async function phaseNow(
 
 /** Returns what is waived at the current phase, without waivers that this host does not accept. */
 export async function loadWaived(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+): Promise<readonly Waived[]> {
+  return (await checkedWaivers(context, session, structure)).accepted;
+}
+
+/** Returns the waivers of the current phase that this host accepts, and the others. */
+async function checkedWaivers(
   { kernel, options }: EngineContext,
   { sessionId, head }: PhasedSession,
   structure: WorkflowStructure,
-): Promise<Waived[]> {
-  const found: Waived[] = [];
+): Promise<{ readonly accepted: readonly Waived[]; readonly inVain: readonly WaivedInVain[] }> {
+  const accepted: Waived[] = [];
+  const inVain: WaivedInVain[] = [];
   const approvers = approvalOf(structure.phases[head.position]?.gate)?.approvers;
   for (const { version } of head.waived ?? []) {
-    const granted = requireEvent(await kernel.at(sessionId, version), "waiver_granted");
+    const { at, ...answered } = await kernel.at(sessionId, version);
+    const granted = requireEvent(answered, "waiver_granted");
     const commit = await kernel.at(sessionId, granted.asked);
     const event = requireEvent(commit, "waiver_requested");
     const { distrust } = await checkWaiver(granted, { commit, event }, approvers, options.approvals);
     const { fields, by, note, authenticated } = granted;
-    if (distrust === undefined) found.push({ fields, reason: event.reason, by, note, authenticated, version });
+    const waived = { fields, reason: event.reason, by, note, authenticated, version };
+    if (distrust === undefined) accepted.push(waived);
+    else inVain.push({ ...waived, distrust, at });
   }
-  return found;
+  // One that was granted again counts.
+  const names = waivedNames(accepted);
+  return { accepted, inVain: inVain.filter(({ fields }) => fields.some((name) => !names.includes(name))) };
 }
 
 /** The number of sessions that are listed at once. */
@@ -297,7 +321,8 @@ export async function requestWaiver(
   const command = { type: "requestWaiver", phase, fields, reason } as const;
   const prepare = preparing<number>(context, sessionId, async (session, structure) => {
     const open = await loadAsked(context, session, "waiver_requested");
-    return open !== undefined && isSame(open.event, command, structure) ? { answer: open.commit.version } : command;
+    if (open !== undefined && isSame(open.event, command, structure)) return { answer: open.commit.version };
+    return { ...command, waived: await loadWaived(context, session, structure) };
   });
   const executed = await execute<number>(context, sessionId, prepare, requestFor(idempotencyKey, command));
   const commit = "answer" in executed ? await context.kernel.again(sessionId, executed.answer) : executed;

@@ -6,7 +6,7 @@ import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { Proof } from "../../gate/claims.js";
 import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
-import { waivable, waivedNames } from "../../gate/waivers.js";
+import { waivable } from "../../gate/waivers.js";
 import type { Owner } from "../../ports/actor.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -95,6 +95,8 @@ export type SessionCommand =
       readonly phase: number;
       readonly fields: readonly string[];
       readonly reason: string;
+      /** The waivers that this host accepts, which need not be asked for again. Default: all. */
+      readonly waived?: readonly Pick<Waived, "fields">[];
     }
   | ({ readonly type: "waive" } & PersonsAnswer<"waiver_requested">)
   | ({ readonly type: "denyWaiver" } & PersonsAnswer<"waiver_requested">)
@@ -198,7 +200,7 @@ function waiverCommands(head: SessionHead, structure: WorkflowStructure): Sessio
   if (isWaiverOpen(head)) return ["waive", "denyWaiver"];
   const gate = structure.phases[head.position]?.gate;
   if (head.awaiting !== undefined || asksNoMore(head) || gate === undefined) return [];
-  return waivable(gate, waivedNames(head.waived)).names.length > 0 ? ["requestWaiver"] : [];
+  return waivable(gate, []).names.length > 0 ? ["requestWaiver"] : [];
 }
 
 /** Returns true if a request for a waiver waits for a person. */

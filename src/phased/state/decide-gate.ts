@@ -280,10 +280,10 @@ export function requestWaiver(
     return noWaiver(phase, message, "Do what can be done");
   }
   const { gate } = current;
-  const waived = waivedNames(head.waived);
+  const waived = waivedNames(command.waived ?? head.waived);
   const named = [...new Set(command.fields.map((name) => waiverName(gate, name)))];
   const fields = named.filter((name) => !waived.includes(name));
-  const refusal = namesRefusal(head, gate, named, fields);
+  const refusal = namesRefusal(head.phase, gate, { named, fields, waived });
   if (refusal !== undefined) return refusal;
   const { approvers } = approvalOf(gate) ?? {};
   return [{ type: "waiver_requested", phase, fields, reason, approvers: approvers && [...approvers] }];
@@ -318,13 +318,11 @@ export function answerRefusal(head: SessionHead, version: number | undefined): A
 
 /** Returns the reason why these names can't be waived; undefined if they can. */
 function namesRefusal(
-  head: SessionHead,
+  phase: number,
   gate: GateDefinition,
-  named: readonly string[],
-  fields: readonly string[],
+  { named, fields, waived }: Readonly<Record<"named" | "fields" | "waived", readonly string[]>>,
 ): AnyPhasegateError | undefined {
-  const { phase } = head;
-  const { names, excluded } = waivable(gate, waivedNames(head.waived));
+  const { names, excluded } = waivable(gate, waived);
   if (named.length === 0 || named.length > WAIVED_MAX) {
     return badFields(`'fields' must name 1 to ${WAIVED_MAX} fields`, names);
   }

@@ -47,6 +47,7 @@ export function waiverNotice(
     awaitingWaiver: open,
     waiverDenied: denied,
     waived,
+    waivedInVain: inVain,
     tasks,
   }: WaiversView & { readonly tasks?: readonly PhaseTask[] },
   { isBrief = false, isShort = false } = {},
@@ -66,6 +67,13 @@ export function waiverNotice(
       do_instead: brief(denied.note, DENIAL_MAX),
       at: denied.at,
     },
+    waiver_not_believed: inVain?.map(({ fields, by, distrust, at }) => ({
+      fields,
+      by: brief(by, NAME_MAX),
+      reason: distrust,
+      at,
+      how: "Tell the person you work for that this server does not accept this waiver. Ask for it again.",
+    })),
     ...waivedNotice(waived, isShort),
   };
 }

@@ -270,15 +270,22 @@ function optionsEntry({ optionsSchema }: WorkflowStructure): WireObject | undefi
 }
 
 /**
- * Returns a call that starts a workflow: a form, with what is given, and each option that it needs. A plan goes to its own
- * option, unless the target is the plan.
+ * Returns a call that starts a workflow: a form, with what is given, and each option that it needs and that has no default. A
+ * plan goes to its own option, unless the target is the plan.
  */
 export function startCall(
   { type, target, optionsSchema, dynamic }: WorkflowStructure,
   { target_file, options }: { readonly target_file?: unknown; readonly options?: unknown } = {},
 ): WireObject {
   const about = optionsSchema === undefined ? {} : describeOptions(optionsSchema);
-  const needed = textsIn(optionsSchema?.required).slice(0, OPTIONS_MAX);
+  const { properties, required } = optionsSchema ?? {};
+  const hasDefault = (name: string) => {
+    const option = isJsonObject(properties) ? properties[name] : undefined;
+    return isJsonObject(option) && option.default !== undefined;
+  };
+  const needed = textsIn(required)
+    .filter((name) => !hasDefault(name))
+    .slice(0, OPTIONS_MAX);
   const blanks = Object.fromEntries(
     needed.map((name) => [name, `<value: ${brief(about[name] ?? "any", OPTION_MAX)}>`]),
   );
