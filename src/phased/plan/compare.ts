@@ -40,7 +40,7 @@ export function comparePlan(structure: WorkflowStructure, position: number, plan
   };
   const changes = diffPlan(structure.phases, plan.phases, matches, placeOf);
   const before = structure.phases.filter((phase, place) => place >= position && phase.plan !== undefined);
-  const after = buildPhases(ahead, shift, { phase: "", task: "" });
+  const after = buildPhases(ahead, shift, { phase: "", task: "" }, structure.dynamic?.verify);
   return { arrangement, changes, matters: asked(before) !== asked(after) };
 }
 

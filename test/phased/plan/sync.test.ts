@@ -121,6 +121,14 @@ describe("an edited plan", () => {
     expect((await engine.session(sessionId).state()).version).toBe(version + 1);
   });
 
+  it("does not count as changed where the workflow gives each gate a check", async () => {
+    const verifiers = { looks: { verify: async () => ({ ok: true, message: "fine" }) } };
+    const { engine, start } = makePlanned({ config: { verify: "looks" }, engine: { verifiers } });
+    const sessionId = await start(1);
+    expect(await engine.session(sessionId).syncPlan({ preview: true })).toMatchObject({ changed: false });
+    expect(await engine.session(sessionId).syncPlan()).toMatchObject({ changed: false, changes: { count: 0 } });
+  });
+
   it("does not count as changed by ticks and blank lines", async () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(2);
