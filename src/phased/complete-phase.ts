@@ -70,7 +70,9 @@ export async function completePhase(
   );
   // The session already waits for a decision on the same evidence: that question is the answer again.
   const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
-  return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
+  const structure = await context.pinned.structure(outcome);
+  const accepted = await loadWaived(context, outcome, structure);
+  return describe(context, outcome, structure, { accepted, submitted: Object.keys(submission.evidence) });
 }
 
 /** The verdict on a submission with all that is recorded, and what it depends on. */

@@ -104,12 +104,12 @@ export function skippedIn(
   return skipped.length === 0 ? undefined : skipped;
 }
 
-/** Returns the answer to a commit; the same for a repeated call. */
+/** Returns the answer to a commit; the same for a repeated call. `accepted` are the waivers that count now. */
 export function describe(
   context: EngineContext,
   outcome: PhasedOutcome,
   structure: WorkflowStructure,
-  submitted?: readonly string[],
+  { accepted, submitted }: { readonly accepted: readonly Waived[]; readonly submitted?: readonly string[] },
 ): CompleteResult {
   const { head, events, ticks } = outcome;
   // A person's decision comes before the gate event that followed from it.
@@ -136,7 +136,8 @@ export function describe(
   const asked = events.find(isOneOf("waiver_requested"));
   const problems = event.type === "gate_failed" ? event.problems : [];
   const { gate: whole } = requirePhase(structure, event.phase);
-  const gate = gateAsked(context, whole, waivedNames(head.waived));
+  const waived = waivedNames(accepted);
+  const gate = gateAsked(context, whole, waived);
   return {
     ...answered(outcome, structure, event),
     passed: false,
@@ -148,7 +149,7 @@ export function describe(
     waiverAsked: asked && awaitedWaiverBy({ commit: outcome, event: asked }),
     requiredFormat: requiredFormat(gate),
     example: evidenceForm(gate),
-    waivable: asksNoMore(head) ? [] : waivableProblems(whole, waivedNames(head.waived), problems, failedChecks(event)),
+    waivable: asksNoMore(head) ? [] : waivableProblems(whole, waived, problems, failedChecks(event)),
     awaiting: event.type === "approval_requested" ? awaitedBy({ commit: outcome, event }) : undefined,
   };
 }

@@ -421,7 +421,9 @@ export async function decide(
     },
   );
   const { by, authenticated } = answer;
-  return { ...describe(context, outcome, await context.pinned.structure(outcome)), by, authenticated };
+  const structure = await context.pinned.structure(outcome);
+  const accepted = await loadWaived(context, outcome, structure);
+  return { ...describe(context, outcome, structure, { accepted }), by, authenticated };
 }
 
 /** A person's answer to a request for a waiver, as it was recorded. */
