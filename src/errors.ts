@@ -174,6 +174,7 @@ export class PhasegateError<C extends ErrorCode = ErrorCode> extends Error {
   readonly code: C;
   /** The next step, in a sentence that an agent can follow. */
   readonly remedy: string;
+  /** Details, typed by the code. */
   readonly details: ErrorDetails[C];
   /** Marks the class across copies of the package. */
   readonly [BRAND] = true;

@@ -212,7 +212,9 @@ export function freeze<T>(value: T): T {
 
 /** The position of a commit in the chain, kept outside the storage. It reveals a log whose end was cut off. */
 export interface Receipt {
+  /** The version of the newest commit. */
   readonly version: number;
+  /** Its hash. */
   readonly hash: string;
 }
 

@@ -52,6 +52,7 @@ export interface ChunkPart {
 
 /** A chunk with its place, which shows if a text that is put together of such chunks is complete. */
 export interface PlacedChunk extends Chunk {
+  /** Its place among the chunks of its file. */
   readonly part: ChunkPart;
 }
 

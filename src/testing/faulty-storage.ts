@@ -53,26 +53,43 @@ const FAULT: OptionChecks<StorageFault> = {
 };
 
 /**
- * A storage that fails on request, in front of another one: for tests of how a host handles failures. Each method calls
- * that of the inner storage, or fails as injected; optional ones are missing where the inner storage has none.
+ * A storage that fails on request, in front of another one: for tests of how a host handles failures. Optional methods are missing
+ * where the inner storage has none.
  */
 export class FaultyStorage implements StorageAdapter {
+  /** Calls the inner storage's `read` or fails as injected. */
   declare readonly read: StorageAdapter["read"];
+  /** Calls the inner storage's `append` or fails as injected. */
   declare readonly append: StorageAdapter["append"];
+  /** Calls the inner storage's `begin`, if it has one, or fails as injected. */
   declare readonly begin?: StorageAdapter["begin"];
+  /** Calls the inner storage's `makeDurable`, if it has one, or fails as injected. */
   declare readonly makeDurable?: StorageAdapter["makeDurable"];
+  /** Calls the inner storage's `log` or fails as injected. */
   declare readonly log: StorageAdapter["log"];
+  /** Calls the inner storage's `payload` or fails as injected. */
   declare readonly payload: StorageAdapter["payload"];
+  /** Calls the inner storage's `list` or fails as injected. */
   declare readonly list: StorageAdapter["list"];
+  /** Calls the inner storage's `countActive` or fails as injected. */
   declare readonly countActive: StorageAdapter["countActive"];
+  /** Calls the inner storage's `remove` or fails as injected. */
   declare readonly remove: StorageAdapter["remove"];
+  /** Calls the inner storage's `watch`, if it has one, or fails as injected. */
   declare readonly watch?: StorageAdapter["watch"];
+  /** Calls the inner storage's `changes`, if it has one, or fails as injected. */
   declare readonly changes?: StorageAdapter["changes"];
+  /** Calls the inner storage's `hint`, if it has one, or fails as injected. */
   declare readonly hint?: StorageAdapter["hint"];
+  /** Calls the inner storage's `damaged`, if it has one, or fails as injected. */
   declare readonly damaged?: StorageAdapter["damaged"];
+  /** Calls the inner storage's `size`, if it has one, or fails as injected. */
   declare readonly size?: StorageAdapter["size"];
+  /** Calls the inner storage's `compact`, if it has one, or fails as injected. */
   declare readonly compact?: StorageAdapter["compact"];
+  /** Calls the inner storage's `repair`, if it has one, or fails as injected. */
   declare readonly repair?: StorageAdapter["repair"];
+  /** Calls the inner storage's `close` or fails as injected. */
   declare readonly close: () => Promise<void>;
   readonly #inner: StorageAdapter;
   readonly #calls = new Map<StorageMethod, number>();
