@@ -22,8 +22,7 @@ export function evidenceForm(gate: GateDefinition, { isBrief = false } = {}): Js
 }
 
 /** Returns the brief form of a field, if that has members; undefined for any other field. */
-export function formOfMembers(format: JsonValue, name: string): JsonValue | undefined {
-  if (!isJsonObject(format)) return undefined;
+export function formOfMembers(format: JsonObject, name: string): JsonValue | undefined {
   const form = formOf(ownValue(format.properties, name), format, true);
   return typeof form === "string" ? undefined : form;
 }

@@ -294,7 +294,7 @@ const ABOUT_MAX = 120;
 
 /** Describes the value of a field: its members, or its type and what it means; but never a claim such as `true`. */
 function blankFor(name: string, expected: string | undefined, format: JsonValue): JsonValue {
-  const form = formOfMembers(format, name);
+  const form = isJsonObject(format) ? formOfMembers(format, name) : undefined;
   if (form !== undefined) return form;
   const properties = isJsonObject(format) && isJsonObject(format.properties) ? format.properties : {};
   const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -117,7 +117,7 @@ async function completeTask(context: ToolContext, params: ParametersOf<"complete
   const result = await context.engine.session(sessionId).completeTask(phase, task, request);
   const work = workIn(context, result);
   const next = nextCall(result, () => callInPhase(result, work));
-  const isEnd = outcome === "given_up" || next?.action === "complete_phase";
+  const isEnd = (outcome === "given_up" && next?.action !== "request_waiver") || next?.action === "complete_phase";
   return {
     ...replayNotice(result.replayed, result),
     session_id: sessionId,
