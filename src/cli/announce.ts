@@ -1,8 +1,7 @@
 /** Logs which workflows a server has, and what is wrong with them or missing for them. */
 import type { Logger } from "pino";
 import { approvalOf } from "../phased/state/decide-gate.js";
-import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
-import type { RoutedEngine } from "../routed/engine.js";
+import type { ContentProvider, RoutedSource, WorkflowListing } from "../ports/content-provider.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 
@@ -36,9 +35,9 @@ export function warnMissing(
   }
 }
 
-/** Logs the names of the routed workflows, and the errors of those that cannot be started. */
-export async function logRoutedWorkflows(engine: RoutedEngine, log: Logger): Promise<void> {
-  const listings = await listed(() => engine.listWorkflows(), log);
+/** Logs the names of the routed workflows, and the errors of those that cannot be started. A busy engine can't refuse it. */
+export async function logRoutedWorkflows(workflows: Pick<RoutedSource, "list">, log: Logger): Promise<void> {
+  const listings = await listed(() => workflows.list(), log);
   if (listings !== undefined) logListings("routed workflow", "workflow", log, listings);
 }
 

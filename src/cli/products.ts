@@ -201,7 +201,7 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
     log.info({ decider: name }, "decider");
     return {
       routed: engine,
-      announce: async () => (await import("./announce.js")).logRoutedWorkflows(engine, log),
+      announce: async () => (await import("./announce.js")).logRoutedWorkflows(workflows, log),
       http: { routed: engine },
       register: (server, { actor, telemetry }) => {
         registerRoutedTools(server, actor === undefined ? engine : engine.as(actor), {

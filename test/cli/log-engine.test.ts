@@ -4,7 +4,6 @@ import { describe, expect, it, vi } from "vitest";
 import { logRoutedWorkflows, logWorkflows } from "../../src/cli/announce.js";
 import type { LogLevel } from "../../src/cli/command.js";
 import { createLogger, logPhased } from "../../src/cli/log.js";
-import { routed, Script } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
@@ -62,8 +61,7 @@ describe("the log of a server", () => {
     await logWorkflows(Object.assign(new MemoryContent({}), { list: failing }), log);
     const told = { level: "error", msg: "the workflows can't be listed", err: { message: "no disk", code: "EIO" } };
     expect(lines()).toMatchObject([told]);
-    const { engine } = routed(new Script());
-    await logRoutedWorkflows(Object.assign(engine, { listWorkflows: failing }), log);
+    await logRoutedWorkflows({ list: failing }, log);
     expect(lines()).toMatchObject([told]);
   });
 

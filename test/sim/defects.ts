@@ -69,8 +69,8 @@ export const DEFECTS: readonly Defect[] = [
     what: "After a conflict the command is decided again on the cached head.",
     seed: 1009,
     file: "log/log.ts",
-    from: "const newest = tries === 0 ? seen : await this.#newest(id);",
-    to: "const newest = tries < 3 ? (this.#heads.get(id) ?? (await this.#newest(id))) : await this.#newest(id);",
+    from: "const newest = tries === 0 ? seen : await this.newest(id);",
+    to: "const newest = tries < 3 ? (this.#heads.get(id) ?? (await this.newest(id))) : await this.newest(id);",
   },
   {
     name: "refused-on-stale-head",
