@@ -22,33 +22,25 @@ const INLINE =
 /** Constructs that plans don't need: a list that is indented too far, or in `<details>`, is still one; below a label, `---` is a rule. */
 const NOT_IN_PLANS = "codeIndented definition htmlFlow setextUnderline";
 
-/** Maximum length of the Markdown, in characters: the parser takes up to 0.03 ms for each of them. */
-const MARKDOWN_MAX = 1024 * 1024;
-
 /** Maximum nesting depth of lists and quotes: the parser looks at each level in each line, also in an empty one. */
 const DEPTH_MAX = 25;
 
 /** A marker of a list or quote, after its indentation. */
 const NESTED = /([ \t]*)(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))/y;
 
-/** Parses a source, with blank lines in place of its regions. Throws `PLAN_PARSE` if it is too long or nested too deep. */
+/** Parses a source, with blank lines in place of its regions. Throws `PLAN_PARSE` if it is nested too deep. */
 export function parseTree(source: SourceText, regions: readonly Region[], file: string): Root {
   const lines = source.lines.map(({ text }) => text);
   for (const { start, end } of regions) lines.fill("", start, end);
-  const markdown = lines.join("\n");
-  checkSize(markdown, lines, file);
-  return fromMarkdown(markdown, {
+  checkDepth(lines, file);
+  return fromMarkdown(lines.join("\n"), {
     disabled: `${INLINE} ${NOT_IN_PLANS}`.split(" "),
     syntax: [gfmTable(), gfmTaskListItem()],
     tree: [gfmTableFromMarkdown(), gfmTaskListItemFromMarkdown()],
   });
 }
 
-function checkSize(markdown: string, lines: readonly string[], file: string): void {
-  if (markdown.length > MARKDOWN_MAX) {
-    const message = `it has more than ${MARKDOWN_MAX} characters of Markdown`;
-    throw planError({ file, line: 1 }, message, "Remove what is not part of the plan, or split it into several plans.");
-  }
+function checkDepth(lines: readonly string[], file: string): void {
   const nested = lines.findIndex((line) => depthOf(line) > DEPTH_MAX);
   if (nested === -1) return;
   const message = `lists and quotes are nested more than ${DEPTH_MAX} levels deep`;

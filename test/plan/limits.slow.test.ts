@@ -134,12 +134,10 @@ describe("a text that is not a plan", () => {
     expect(parsePlan(`${PHASE}\n${long}\n- [ ] **Task 1.2**: c\n`).plan.phases[0]?.tasks).toHaveLength(2);
   });
 
-  it("has more than 1 MiB of Markdown; code counts apart", { timeout: 30_000 }, () => {
+  it("is read up to 5 MiB", { timeout: 60_000 }, () => {
     const line = `${"x".repeat(1023)}\n`;
-    expect(refusal(PHASE + line.repeat(1024))).toMatchObject({
-      ...{ line: 1, message: expect.stringContaining("more than 1048576 characters of Markdown") },
-    });
-    expect(parsePlan(`${PHASE}\n\`\`\`\n${line.repeat(1024)}\`\`\`\n`).plan.phases).toHaveLength(1);
+    expect(parsePlan(PHASE + line.repeat(5100)).plan.phases).toHaveLength(1);
+    expect(parsePlan(`${PHASE}\n\`\`\`\n${line.repeat(5100)}\`\`\`\n`).plan.phases).toHaveLength(1);
   });
 
   it("is nested too deep: each marker is a level, and every two columns before one", () => {
