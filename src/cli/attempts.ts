@@ -25,11 +25,11 @@ const ATTEMPT_STYLES = {
 
 export function attemptLines(attempt: PhaseAttempt, stream: Writable, full: boolean): string[] {
   const { status, startedAt, durationSeconds, problems = [], verification = [], waived = [] } = attempt;
-  const { attempt: number, proofs = [], notes = [], noted, reason, by } = attempt;
+  const { attempt: number, proofs = [], notes = [], noted, reason, by, uncounted } = attempt;
   const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
   return [
-    `attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`,
+    `attempt ${number}  ${word}  ${timeText(startedAt)}${duration}${uncounted ? "  uses up no attempt" : ""}`,
     ...(reason === undefined ? [] : [`  · ${printable(reason)} (${printable(by ?? "")})`]),
     ...problems.map(({ message }) => `  · ${printable(message)}`),
     ...waived.map((one) => `  · ${printable(waivedText(one))}`),

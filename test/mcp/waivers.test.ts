@@ -68,7 +68,10 @@ describe("an agent that can't claim a boolean", () => {
       status: "success",
       attempts_left: 3,
     });
-    expect((await run("show", sessionId, "--state", state)).stdout).toContain("the suite needs a GPU");
+    const shown = (await run("show", sessionId, "--state", state)).stdout;
+    expect(shown).toContain("the suite needs a GPU");
+    expect(shown).toMatch(/attempt 1 {2}failed .* uses up no attempt\n/);
+    expect(await call("get_history")).toMatchObject({ history: [{ status: "failed", counted: false }, {}] });
     await decide("waive", state, sessionId);
     expect(await call("complete_phase", { phase: 1, evidence: { ...FALSE, licensed: false } })).toMatchObject({
       problems: [{ field: "licensed", problem: "claimed_false" }],

@@ -36,6 +36,8 @@ export interface PhaseAttempt
   readonly by?: string;
   /** The problems, if the attempt failed. */
   readonly problems?: readonly Problem[];
+  /** True for a failure that uses up no attempt, such as the first request for a waiver of a field that is `false`. */
+  readonly uncounted?: true | undefined;
   /** How much of the problems the gate shows to agents; everything if missing. */
   readonly reveal?: Reveal;
   /** The numbers of the tasks that are noted as done or given up. Missing if there are none, and once the attempt has failed. */
@@ -153,7 +155,7 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         break;
       case "gate_failed": {
         const attempt: number = open?.attempt ?? event.attempt;
-        const { type: _, phase: __, attempt: ___, uncounted: ____, evidence, ...found } = event;
+        const { type: _, phase: __, attempt: ___, evidence, ...found } = event;
         close(at, "failed", { ...found, submitted: { evidence, version } });
         open = { phase: event.phase, attempt: attempt + 1, startedAt: at };
         break;

@@ -169,6 +169,7 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     completed_at: completedAt,
     duration_seconds: durationSeconds,
     attempt: attempt.attempt,
+    counted: attempt.uncounted && false,
     status,
     reason: reason && brief(reason, DENIAL_MAX),
     by: by && brief(by, NAME_MAX),
