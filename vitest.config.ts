@@ -93,8 +93,8 @@ export default defineConfig(({ mode }) => {
     },
     testTimeout: long ? 7_200_000 : 60_000,
     hookTimeout: long ? 7_200_000 : 60_000,
-    // Two workers a core: test files wait for child processes and disks, and this takes a sixth off the time. Vitest's default leaves
-    // a core to itself, which is half of a machine with two.
+    // Two workers a core: test files wait for child processes and disks, and this takes a sixth off the time. Vitest's default
+    // leaves a core to itself, which is half of a machine with two.
     maxWorkers: availableParallelism() * 2,
     // Node's default for new objects is small for this much garbage; this takes a twentieth off the time.
     execArgv: ["--max-semi-space-size=32"],

@@ -29,14 +29,11 @@ export interface Dialect {
 
 const COMMON = { ids: ["number", "task", "T"], tilde: "queued", nested: "tasks" } as const;
 
-/** Returns a pattern for titles, in headings, items and bold, that begin with these words. */
-function titled(words: string): RegExp {
-  return new RegExp(String.raw`^(?:[^\p{L}\p{N}\r\n]|x(?=\])){1,16}${words}`, "imu");
-}
-
-const EPIC = titled(String.raw`epic(?:[ \t]*:|[ \t#-]+(?:\d|[a-z](?![a-z])))`);
-const STORY = titled(String.raw`(?:user[ \t]+)?story(?:[ \t]+#?|-)[a-z.]{0,4}\d`);
-const PHASE = titled(String.raw`phase[ \t]+#?\d`);
+/** The beginning of a title, in a heading, an item or bold, up to its first word. */
+const BEGIN = String.raw`^(?:[^\p{L}\p{N}\r\n]|x(?=\])){1,16}`;
+const EPIC = new RegExp(String.raw`${BEGIN}epic(?:[ \t]*:|[ \t#-]+(?:\d|[a-z](?![a-z])))`, "imu");
+const STORY = new RegExp(String.raw`${BEGIN}(?:user[ \t]+)?story(?:[ \t]+#?|-)[a-z.]{0,4}\d`, "imu");
+const PHASE = new RegExp(String.raw`${BEGIN}phase[ \t]+#?\d`, "imu");
 
 /** All dialects, in the order in which they are tried. A sign matches blanks of its own line only, for linear time. */
 const DIALECTS: readonly Dialect[] = [
