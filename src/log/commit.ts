@@ -90,7 +90,7 @@ export function readBody(commit: Commit, schema: number, hashKey?: Uint8Array): 
   return parsed.data;
 }
 
-/** Returns true if a commit is as it was written, by a machine of any kind and format. */
+/** Returns true if a commit is unchanged since it was written. Any machine may have written it, in any format. */
 export function isIntact(commit: Commit, hashKey?: Uint8Array): boolean {
   try {
     readBody(commit, commit.schema, hashKey);

@@ -45,7 +45,7 @@ export interface PhaseStatistics {
   readonly waivers: { readonly requested: number; readonly granted: number; readonly denied: number };
   /** The fields at which attempts failed or that were waived, most failures first. */
   readonly fields: readonly FieldStatistics[];
-  /** The numbers that the host has noted on submissions, by name. Missing if there are none. */
+  /** The numbers that the host has noted on submissions, by name. Missing without any. */
   readonly noted?: readonly NotedStatistics[];
 }
 
@@ -195,7 +195,7 @@ class PhaseSums {
   }
 }
 
-/** Returns the smallest value that a share of these sorted ones does not exceed; 0 if there are none. */
+/** Returns the smallest of these sorted values that a share of them does not exceed; 0 for an empty list. */
 function atShare(sorted: readonly number[], share: number): number {
   return sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
 }

@@ -5,7 +5,7 @@ import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected, NotRe
 import type { PgClient, PgListeningClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./options.js";
 
 export interface Connections {
-  /** Nobody else uses the client meanwhile. Throws `NotConnected` if there is none, and what the work throws. */
+  /** Runs the work with a client of its own. Throws `NotConnected` without a connection, and the errors of the work. */
   use<T>(work: (client: PgClient) => Promise<T>): Promise<T>;
   /** True if a lost connection is replaced by a new one. */
   readonly canReconnect: boolean;

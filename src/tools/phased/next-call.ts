@@ -113,10 +113,15 @@ export function replayNotice(replayed: boolean, { currentPhase, status }: CallSt
 }
 
 /** What an answer is about, for its next call: the phase without what is waived, its tasks, and what agents may call. */
-interface Work {
+export interface Work {
   readonly phase: PhaseDefinition;
   readonly tasks: readonly PhaseTask[];
   readonly actions: readonly Action[];
+}
+
+/** Returns the work in a phase that was read. */
+export function workIn({ actions }: Pick<Work, "actions">, { phase, tasks }: Omit<Work, "actions">): Work {
+  return { phase, tasks, actions };
 }
 
 /**

@@ -26,6 +26,8 @@ import {
   refusePlaceholder,
   replayNotice,
   unrecordedNotice,
+  type Work,
+  workIn,
 } from "./next-call.js";
 import { planNotice, startedPlan, taskNotice } from "./plan.js";
 import { documentNames, openNotice, phaseContent, searchNotice, skipNotice, taskContent } from "./shapes.js";
@@ -228,7 +230,7 @@ function phaseAnswer(
       ...approvalNotice(view.awaiting),
       ...waiverNotice(view, { isShort: true }),
       phase_content: phaseContent(view, isWhole, context),
-      ...phaseNotices(context, view),
+      ...phaseNotices(context, view, work),
       blocked: blockedBy(view, next),
       // Evidence needs the whole checkpoint; after a retry, the refusal had it.
       next: isWhole || isRetry || next?.action !== "complete_phase" ? next : CALL.phase(sessionId),
@@ -270,7 +272,7 @@ export async function withOpenedPhase(
       title: nextPhase.name,
     },
     phase_content: { ...phaseContent(view, true, context), content: phaseText(view) },
-    ...phaseNotices(context, view),
+    ...phaseNotices(context, view, work),
     blocked: blockedBy(view, next),
     next,
   };
@@ -278,11 +280,11 @@ export async function withOpenedPhase(
 }
 
 /** Returns what an agent must know beside the phase. */
-function phaseNotices(context: ToolContext, view: PhaseView): WireObject {
+function phaseNotices(context: ToolContext, view: PhaseView, work: Work): WireObject {
   return {
     ...planNotice(context, view.sessionId, view.plan),
     ...unrecordedNotice(view),
-    ...leaveOutNotice(view, workIn(context, view)),
+    ...leaveOutNotice(view, work),
   };
 }
 
@@ -322,9 +324,4 @@ function withText(
     cursor: page.cursor,
     next: page.cursor === undefined ? answer.next : { ...nextPage, cursor: page.cursor },
   };
-}
-
-/** Returns what the next call depends on: the phase, its tasks, and what agents may call. */
-function workIn({ actions }: ToolContext, { phase, tasks }: Pick<PhaseView, "phase" | "tasks">) {
-  return { phase, tasks, actions };
 }

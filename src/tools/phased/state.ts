@@ -15,6 +15,7 @@ import {
   nextNotice,
   nextTask,
   unrecordedNotice,
+  workIn,
 } from "./next-call.js";
 import { planNotice, planNoticeInShort } from "./plan.js";
 import { historyEntry, REASON_MAX } from "./shapes.js";
@@ -197,20 +198,20 @@ function sessionFields({ sessionId, head }: StateView): WireObject {
  * Returns the next call from a session's state. It shows the phase; but where a person has decided on a waiver, the agent has
  * read the phase, and the call is what is left to do there.
  */
-export async function callFrom({ engine, actions }: ToolContext, state: StateView): Promise<NextCall | null> {
+export async function callFrom(context: ToolContext, state: StateView): Promise<NextCall | null> {
   const { sessionId, waived, waiverDenied, waitsForWaiver, tasks } = state;
   // Nothing but the decision is left to do: a session that goes on would only be asked about again.
   if (waitsForWaiver && tasks.length > 0 && !tasks.some(isOpen)) return null;
   const isDecided = !waitsForWaiver && (waived !== undefined || waiverDenied !== undefined);
   // A phase that can't be read now is no fault of the state.
   const view = isDecided
-    ? await engine
+    ? await context.engine
         .session(sessionId)
         .phase()
         .catch(() => undefined)
     : undefined;
   return nextCall(view ?? state, () =>
-    view === undefined ? CALL.phase(sessionId) : callInPhase(view, { phase: view.phase, tasks: view.tasks, actions }),
+    view === undefined ? CALL.phase(sessionId) : callInPhase(view, workIn(context, view)),
   );
 }
 
