@@ -93,13 +93,26 @@ const LISTED: ReadonlySet<string> = new Set([
   "REQUIREMENTS",
 ] satisfies (typeof PHASE_PLACEHOLDERS | typeof TASK_PLACEHOLDERS)[number][]);
 
+/** The descriptions whose paragraph is left out too, if the template has the name of what they describe. */
+const DESCRIBED: ReadonlyMap<string, string> = new Map([
+  ["TASK_DESCRIPTION", "[TASK_NAME]"],
+  ["PHASE_DESCRIPTION", "[PHASE_NAME]"],
+]);
+
 /** Returns true if the plan has no value for a placeholder, or an empty one. */
 function isNothing(value: TemplateValues[string] | undefined): boolean {
   return value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
 }
 
-/** Leaves out the paragraphs that consist of `LISTED` placeholders without a value. Code stays as it is. */
+/**
+ * Leaves out the paragraphs in which no placeholder has a value, if all of them are in `LISTED` or describe what is named
+ * elsewhere. Code stays as it is.
+ */
 function withoutEmpty(template: string, values: Values): string {
+  const canGo = (name: string) => {
+    const named = DESCRIBED.get(name);
+    return LISTED.has(name) || (named !== undefined && template.includes(named));
+  };
   const kept: string[] = [];
   let paragraph: string[] = [];
   let isCode = false;
@@ -107,7 +120,7 @@ function withoutEmpty(template: string, values: Values): string {
     const found = findPlaceholders(paragraph.join("\n"));
     const isEmpty = found.every(
       ({ name, whole }) =>
-        LISTED.has(name) && whole === `[${name}]` && Object.hasOwn(values, name) && isNothing(values[name]),
+        canGo(name) && whole === `[${name}]` && Object.hasOwn(values, name) && isNothing(values[name]),
     );
     if (found.length === 0 || !isEmpty || paragraph.some((line) => FENCE.test(line))) kept.push(...paragraph);
     paragraph = [];

@@ -32,7 +32,7 @@ it("another agent continues at the right task, over MCP on files, and people see
     next: { action: "get_phase" },
   });
   const phase = await other.ask({ action: "get_phase", session_id });
-  expect(phase).toMatchObject({ next: { action: "get_task", phase: 1, task_number: 2 } });
+  expect(phase).toMatchObject({ next: { action: "complete_task", phase: 1, task_number: 2 } });
 
   const shown = await run("show", String(session_id), "--state", state);
   expect(shown.stdout).toContain("tasks     1 of 2 done (1), next is 2: Print");

@@ -18,7 +18,7 @@ it("the calls that answers propose lead through the work, and pass nothing if th
   const { session_id } = started;
   expect(started).toMatchObject({
     phase_content: { checkpoint: { evidence_schema: { required: ["report"] } } },
-    next: { action: "get_task", task_number: 1 },
+    next: { action: "complete_task", task_number: 1 },
   });
   const task = await ask({ action: "get_task", session_id, phase: 1, task_number: 1 });
   const document = await ask({ action: "get_document", session_id, path: "core/rules.md" });

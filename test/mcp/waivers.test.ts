@@ -288,12 +288,12 @@ describe("an agent that can't meet a requirement", () => {
       error: expect.stringContaining("must be one of done, given_up"),
     });
     expect(await call("complete_task", { ...task, note: "there is no compiler" })).toMatchObject({
-      ...{ tasks_done: "none", tasks_given_up: "1", tasks_left: 1, next: { action: "get_task", task_number: 2 } },
+      ...{ tasks_done: "none", tasks_given_up: "1", tasks_left: 1, next: { action: "complete_task", task_number: 2 } },
       if_impossible: { action: "request_waiver", phase: 1, fields: ["<what the gate asks for and can't be met>"] },
     });
     expect(await call("get_phase")).toMatchObject({
       phase_content: { tasks_given_up: [1] },
-      next: { action: "get_task", task_number: 2 },
+      next: { action: "complete_task", task_number: 2 },
     });
     expect(await call("get_task", { phase: 1, task_number: 1 })).toMatchObject({ next: { task_number: 2 } });
     expect(await call("complete_task", { phase: 1, task_number: 2, note: "measured" })).toMatchObject({

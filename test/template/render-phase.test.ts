@@ -106,6 +106,18 @@ describe("the values of placeholders", () => {
     expect(renderPhase("[NEXT_PHASE_NUMBER or the end]", PHASE, undefined, OWN).text).toBe("the end");
   });
 
+  it("that describe what the template names elsewhere are left out, with their paragraph, if nothing fills them", () => {
+    const task: TaskDefinition = { number: 1, name: "Dig" };
+    const described = "# [TASK_NAME]\n\n[TASK_DESCRIPTION]\n\nSoon.";
+    expect(renderTask(described, PHASE, task, OWN)).toEqual({ text: "# Dig\n\nSoon.", leftOut: [] });
+    expect(renderTask("Do: [TASK_DESCRIPTION]", PHASE, task, OWN).text).toBe("Do: Dig");
+    const deep = { ...task, purpose: "Deep." };
+    expect(renderTask(described, PHASE, deep, OWN).text).toBe("# Dig\n\nDeep.\n\nSoon.");
+    const bare = { ...PHASE, purpose: undefined, plan: undefined };
+    const text = "# [PHASE_NAME]\n\n[PHASE_DESCRIPTION]\n";
+    expect(renderPhase(text, bare, undefined, OWN).text).toBe("# Parsing\n");
+  });
+
   it("are left out if nothing fills them, and named once", () => {
     const last = renderPhase("Go to [NEXT_PHASE_NUMBER].\n[TASK_NAME] [NEXT_PHASE_NUMBER]", PHASE, undefined, OWN);
     expect(last).toEqual({ text: "Go to .\n ", leftOut: ["[NEXT_PHASE_NUMBER]", "[TASK_NAME]"] });

@@ -102,7 +102,11 @@ describe("the tool on a session with a plan", () => {
     expect(await call({ action: "get_phase", session_id })).not.toHaveProperty("if_left_out");
     const noted = await call({ ...done, task_number: 1 });
     const skip = { ...done, skipped: [2, 3] };
-    expect(noted).toMatchObject({ tasks_left: 2, next: { action: "get_task", task_number: 2 }, if_left_out: skip });
+    expect(noted).toMatchObject({
+      tasks_left: 2,
+      next: { action: "complete_task", task_number: 2 },
+      if_left_out: skip,
+    });
     expect(await refused({ ...done, skipped: [2, 1] })).toMatchObject({
       code: "INVALID_INPUT",
       error: expect.stringMatching(/task 1 .*not optional/),
@@ -213,11 +217,11 @@ describe("the tool on a session with a plan", () => {
           },
         },
       },
-      next: { action: "get_task", phase: 1, task_number: 1 },
+      next: { action: "complete_task", phase: 1, task_number: 1 },
     });
     edit((text) => text.replace("- [ ] **Task 1.1**", "- [x] **Task 1.1**"));
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
-      next: { action: "get_task", task_number: 2 },
+      next: { action: "complete_task", task_number: 2 },
     });
     edit((text) => text.replaceAll("- [ ] **Task", "- [x] **Task"));
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
@@ -238,7 +242,7 @@ describe("the tool on a session with a plan", () => {
         ],
         dropped_tasks: ["1.1"],
       },
-      next: { action: "get_task", task_number: 2 },
+      next: { action: "complete_task", task_number: 2 },
     });
     expect(await call({ action: "complete_task", session_id, phase: 1, task_number: 2 })).toMatchObject({
       tasks_dropped: "1",
@@ -304,7 +308,7 @@ describe("the tool on a session with a plan", () => {
     const request = (await engine.session(session_id).waiver())?.request ?? "";
     await engine.session(session_id).denyWaiver({ by: "ann", note: "it is in docs/", request });
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
-      ...{ waiver_denied: { do_instead: "it is in docs/" }, next: { action: "get_task", task_number: 1 } },
+      ...{ waiver_denied: { do_instead: "it is in docs/" }, next: { action: "complete_task", task_number: 1 } },
     });
     expect(await call({ action: "get_task", session_id, phase: 1, task_number: 1 })).toMatchObject({
       next: { action: "complete_task", task_number: 1 },
@@ -338,8 +342,7 @@ describe("the tool on a session with a plan", () => {
     const session_id = await start(1);
     const task = { action: "complete_task", session_id, phase: 1 };
     const given = await call({ ...task, task_number: 1, outcome: "given_up", note: "not worth it" });
-    expect(given).toMatchObject({ next: { action: "get_task", task_number: 2 } });
-    expect(await call(Object(given.next))).toMatchObject({ id: "1.2", next: { action: "complete_task" } });
+    expect(given).toMatchObject({ task: { id: "1.2" }, next: { action: "complete_task", task_number: 2 } });
     for (const task_number of [2, 3]) await call({ ...task, task_number });
     expect(await call({ action: "get_phase", session_id })).toMatchObject({ next: { action: "complete_phase" } });
   });
@@ -383,7 +386,7 @@ describe("the tool on a session with a plan", () => {
     });
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
       phase_content: { tasks: [{ closed: "waived" }, { ready: true }, { ready: true }] },
-      next: { action: "get_task", task_number: 2 },
+      next: { action: "complete_task", task_number: 2 },
     });
     const task = { session_id, phase: 1 };
     expect(await call({ action: "get_task", ...task, task_number: 1 })).toMatchObject({
@@ -499,7 +502,7 @@ describe("the tool on a session with a plan", () => {
     const preview = { action: "sync_plan", session_id, preview: true };
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
       plan_changed: { path: PLAN_PATH, summary: "1 added", next: preview },
-      next: { action: "get_task", phase: 2, task_number: 1 },
+      next: { action: "complete_task", phase: 2, task_number: 1 },
     });
     expect(await call({ action: "get_state", session_id })).toMatchObject({ plan_changed: { next: preview } });
     expect(await call({ action: "get_state", session_id, brief: true })).toMatchObject({

@@ -6,7 +6,7 @@ import {
   type PhaseInput,
   type WorkflowToolOptions,
 } from "phasegate";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { isPlaceholder } from "../../src/gate/evidence.js";
 import { workflowTool } from "../support/fits-schema.js";
@@ -100,13 +100,33 @@ describe("what comes next", () => {
       ...done,
       note: expect.stringMatching(/^<once it is done, .*outcome given_up, and why>$/),
     });
-    expect(await call(done)).toMatchObject({ next: { action: "get_task", task_number: 2 } });
+    expect(await call(done)).toMatchObject({
+      task: { task_number: 2, title: "write", content: "Write it." },
+      next: { ...done, task_number: 2, note: expect.any(String) },
+    });
     // Read again, it is done already.
     const again = await call({ action: "get_task", session_id, phase: 1, task_number: 1 });
     expect(again.next).toMatchObject({ action: "get_task", task_number: 2 });
     expect(await call({ ...done, task_number: 2, note: "ready" })).toMatchObject({
       next: { action: "complete_phase" },
     });
+  });
+
+  it("is to read the next task, where it does not fit into the answer or can't be read", async () => {
+    const long = { name: "long", content: "word ".repeat(9000) };
+    const tasks = [TASKS[0], long].filter((task) => task !== undefined);
+    const { call, engine, session_id } = await begin({ fields: { report: text } }, { tasks });
+    const done = { action: "complete_task", session_id, phase: 1, task_number: 1 };
+    const noted = await call(done);
+    expect(noted).not.toHaveProperty("task");
+    expect(noted.next).toEqual({ action: "get_task", session_id, phase: 1, task_number: 2 });
+    const other = await engine.start({ workflowType: "w", target: "b" });
+    const reads = vi.spyOn(Object.getPrototypeOf(engine.session(other.sessionId)), "task");
+    reads.mockRejectedValueOnce(new Error("EIO"));
+    const phase = await call({ action: "get_phase", session_id: other.sessionId });
+    reads.mockRestore();
+    expect(phase).not.toHaveProperty("task");
+    expect(phase.next).toMatchObject({ action: "get_task", task_number: 1 });
   });
 
   it("after a task is the next one, where agents can't note tasks", async () => {
@@ -119,17 +139,18 @@ describe("what comes next", () => {
     });
   });
 
-  it("after a document is what its text leads to: a task that is done, a task to read, or the gate", async () => {
+  it("after a document is what its text leads to: a task that is done, the next task, or the gate", async () => {
     const { call, session_id } = await begin(
       { fields: { report: text } },
       { tasks: TASKS, content: "See `core/b.md`." },
     );
     const following = async (path: string) => (await call({ action: "get_document", session_id, path })).next;
     expect(await following("core/a.md")).toMatchObject({ action: "complete_task", task_number: 1 });
-    expect(await following("core/b.md")).toEqual({ action: "get_task", session_id, phase: 1, task_number: 1 });
-    expect(await following("phases/1/c.md")).toMatchObject({ action: "get_task", task_number: 1 });
+    const noting = { action: "complete_task", session_id, phase: 1, note: expect.any(String) };
+    expect(await following("core/b.md")).toEqual({ ...noting, task_number: 1 });
+    expect(await following("phases/1/c.md")).toEqual({ ...noting, task_number: 1 });
     await call({ action: "complete_task", session_id, phase: 1, task_number: 1 });
-    expect(await following("core/a.md")).toMatchObject({ action: "get_task", task_number: 2 });
+    expect(await following("core/a.md")).toEqual({ ...noting, task_number: 2 });
     await call({ action: "complete_task", session_id, phase: 1, task_number: 2 });
     expect(await following("core/a.md")).toMatchObject({ action: "complete_phase", evidence: { report: "<text>" } });
     await call({ action: "pause", session_id });
@@ -148,7 +169,7 @@ describe("what an answer tells", () => {
     const tasks = await (await begin({ fields: { report: text } }, { tasks: TASKS })).call(start);
     expect(tasks).toMatchObject({
       phase_content: { checkpoint: { evidence_schema: { required: ["report"] } } },
-      next: { action: "get_task", task_number: 1 },
+      next: { action: "complete_task", task_number: 1 },
     });
     const long = await (await begin({ fields: { report: text } }, { content: "word ".repeat(9000) })).call(start);
     expect(long).toMatchObject({

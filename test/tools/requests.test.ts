@@ -187,7 +187,7 @@ describe("the schema of the workflow tool", () => {
 describe("the description of the workflow tool", () => {
   it("names only the actions that there are", () => {
     const lines = toolDescription(ACTION_NAMES).split("\n");
-    expect(lines[1]).toMatch(/^list_workflows → start → get_task for each task → complete_phase;/);
+    expect(lines[1]).toMatch(/^list_workflows → start → complete_task for each task → complete_phase;/);
     expect(lines[3]).toMatch(/^complete_task notes/);
     expect(lines[4]).toMatch(/list_sessions, then get_state/);
     expect(lines).toHaveLength(5);

@@ -89,7 +89,7 @@ describe("complete_task", () => {
       ...{ tasks_done: "none", tasks_left: 2, next_task: 1 },
     });
     const noted = { action: "complete_task", session_id: id, phase: 1, task_number: 1, note: "n".repeat(1500) };
-    const next = { action: "get_task", session_id: id, phase: 1, task_number: 2 };
+    const next = { action: "complete_task", session_id: id, phase: 1, task_number: 2 };
     expect(await call(noted)).toMatchObject({ tasks_done: "1", tasks_left: 1, next_task: 2, next });
     expect(await call(noted)).toMatchObject({ replayed: true, next });
     const brief = await call({ action: "get_state", session_id: id, brief: true });
@@ -252,7 +252,7 @@ describe("every action", () => {
         checkpoint: { evidence_schema: { required: ["summary", "tests_pass"] } },
         content: "# Phase 1: Build\n\nMake it work.\n",
       },
-      next: { action: "get_task", session_id: answer.session_id, phase: 1, task_number: 1 },
+      next: { action: "complete_task", session_id: answer.session_id, phase: 1, task_number: 1 },
     });
     await start();
     const second = await call({ action: "start", workflow_type: "two_phases", target_file: "src/a.ts" });
@@ -266,7 +266,7 @@ describe("every action", () => {
     expect(phase).toMatchObject({ current_phase: 1, total_phases: 2 });
     const said = { sources: expect.any(Array), tokens: expect.any(Number) };
     expect(phase.phase_content).toMatchObject(said);
-    const first = await call(phase.next as Answer);
+    const first = await call({ action: "get_task", session_id: id, phase: 1, task_number: 1 });
     expect(first).toMatchObject({
       phase: 1,
       task_number: 1,
@@ -278,10 +278,9 @@ describe("every action", () => {
     }
     expect(first.task_content).toMatchObject(said);
     expect(first.next).toMatchObject({ action: "complete_task", phase: 1, task_number: 1 });
+    expect(phase.next).toEqual(first.next);
     const noted = await call({ ...(first.next as Answer), note: "written" });
-    const second = await call(noted.next as Answer);
-    expect(second.task_content).not.toHaveProperty("execution_steps");
-    const last = await call({ ...(second.next as Answer), note: undefined });
+    const last = await call({ ...(noted.next as Answer), note: undefined });
     expect(last.next).toMatchObject({
       action: "complete_phase",
       phase: 1,

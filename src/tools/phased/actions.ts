@@ -291,10 +291,11 @@ export function exampleCall(action: Action, also: readonly Parameter[] = []): Re
 /** Returns the tool's description for agents; short, since it is in every context all the time. The schema has the actions. */
 export function toolDescription(actions: readonly Action[]): string {
   const given = (...wanted: Action[]) => wanted.every((action) => actions.includes(action));
-  const steps: readonly Action[] = ["list_workflows", "start", "get_task", "complete_phase"];
+  const eachTask: Action = given("complete_task") ? "complete_task" : "get_task";
+  const steps: readonly Action[] = ["list_workflows", "start", eachTask, "complete_phase"];
   const way = steps
     .filter((action) => given(action))
-    .map((step) => (step === "get_task" ? "get_task for each task" : step));
+    .map((step) => (step === eachTask ? `${step} for each task` : step));
   const lines = [
     "Runs phase-gated workflows: you see one phase at a time and pass its checkpoint with evidence.",
     way.length > 1 && `${way.join(" → ")}; do each phase's work, repeat until workflow_complete.`,

@@ -5,7 +5,7 @@
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivable } from "../../gate/waivers.js";
 import type { TaskResult } from "../../phased/complete-task.js";
-import type { PhaseView } from "../../phased/views.js";
+import type { PhaseView, TaskView } from "../../phased/views.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { numberInPlan, type PhaseDefinition } from "../../workflow/structure.js";
 import { action } from "../dispatch.js";
@@ -48,6 +48,9 @@ export const PHASES = {
 /** The longest options that the answer to a start repeats, in characters of JSON; `get_session` has all. */
 const OPTIONS_MAX = 1000;
 
+/** The budget for what completes an answer. */
+const ENVELOPE = 50;
+
 const OPEN_SESSIONS =
   "other sessions on this target are open: resume one of them if this was not meant to be a new start";
 
@@ -88,8 +91,7 @@ async function getTask(context: ToolContext, params: ParametersOf<"get_task">): 
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
   const view = await context.engine.session(sessionId).task(phase, number);
   const work = workIn(context, view);
-  const whole = { text: view.content.text, leftOut: view.leftOut };
-  const shown = (context.actions.includes("get_phase") ? view.own : undefined) ?? whole;
+  const shown = taskText(context, view);
   const answer = {
     status: "success",
     action: "get_task",
@@ -108,6 +110,38 @@ async function getTask(context: ToolContext, params: ParametersOf<"get_task">): 
   return withText(context, answer, "task_content", shown.text, CALL.task(sessionId, phase, number), cursor);
 }
 
+/** Returns the text of a task without what `get_phase` shows for all of them. */
+function taskText({ actions }: ToolContext, { own, content, leftOut }: TaskView) {
+  return (actions.includes("get_phase") ? own : undefined) ?? { text: content.text, leftOut };
+}
+
+/**
+ * Adds the task that an answer leads to, as get_task shows it: that spares the agent the call. Where it does not fit, or
+ * can't be read, the answer leads to get_task.
+ */
+async function withNextTask(context: ToolContext, answer: WireObject): Promise<WireObject> {
+  const { action, ...params } = isJsonObject(answer.next) ? answer.next : {};
+  const call = ACTIONS.get_task.takes.safeParse(params);
+  if (action !== "get_task" || !call.success) return answer;
+  const { session_id: sessionId, phase, task_number: number } = call.data;
+  const view = await context.engine
+    .session(sessionId)
+    .task(phase, number)
+    .catch(() => undefined);
+  if (view === undefined) return answer;
+  const shown = taskText(context, view);
+  const next = nextCall(asRecorded(view), () => callAfterTask(view, workIn(context, view), number));
+  const task = {
+    task_number: number,
+    ...(view.plan && taskNotice(view.plan)),
+    ...taskContent(view, shown, context),
+    content: shown.text,
+  };
+  const whole = { ...answer, task, next };
+  // Where tasks can't be noted, next may be the gate, whose checkpoint this answer need not have.
+  return next?.action === "complete_task" && fits(whole, context.maxChars - ENVELOPE) ? whole : answer;
+}
+
 /** What to do about the note of a call that was copied unchanged. */
 const PLACEHOLDER_NOTE =
   "Do the task first; then call it with a note of your own, or without one. If it can't be done, call it with outcome given_up and a note that says why.";
@@ -120,7 +154,7 @@ async function completeTask(context: ToolContext, params: ParametersOf<"complete
   const work = workIn(context, result);
   const next = nextCall(result, () => callInPhase(result, work));
   const isEnd = (outcome === "given_up" && next?.action !== "request_waiver") || next?.action === "complete_phase";
-  return {
+  return withNextTask(context, {
     ...replayNotice(result.replayed, result),
     session_id: sessionId,
     phase,
@@ -130,7 +164,7 @@ async function completeTask(context: ToolContext, params: ParametersOf<"complete
     if_impossible: isEnd ? callForGivenUp(context, result) : undefined,
     ...leaveOutNotice(result, work),
     next,
-  };
+  });
 }
 
 /**
@@ -158,7 +192,7 @@ async function getDocument(context: ToolContext, params: ParametersOf<"get_docum
     ...nextNotice(view, nextCall(asRecorded(view), follow)),
   };
   const again = callOf("get_document", { session_id, path: view.path });
-  return withText(context, answer, "document", view.content.text, again, cursor);
+  return withNextTask(context, withText(context, answer, "document", view.content.text, again, cursor));
 }
 
 async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
@@ -214,7 +248,7 @@ function phaseAnswer(
   view: PhaseView,
   fields: WireObject,
   { replayed = false, cursor }: { readonly replayed?: boolean; readonly cursor?: string },
-): WireObject {
+): Promise<WireObject> {
   const { sessionId, phase } = view;
   const work = workIn(context, view);
   // After a retry that could not record it either, the same call would not help.
@@ -237,15 +271,12 @@ function phaseAnswer(
     };
     return withText(context, answer, "phase_content", phaseText(view), CALL.phase(sessionId, phase.number), cursor);
   };
-  if (action === "get_phase" || !context.actions.includes("get_phase")) return answerWith(true);
+  if (action === "get_phase" || !context.actions.includes("get_phase")) return withNextTask(context, answerWith(true));
   // A start and a resume lead on, instead of to the same text again, if everything fits into their answer.
   const whole = action === "start" || action === "resume" ? answerWith(true) : undefined;
   const isEnough = whole !== undefined && whole.cursor === undefined && fits(whole, context.maxChars);
-  return isEnough ? whole : answerWith(false);
+  return withNextTask(context, isEnough ? whole : answerWith(false));
 }
-
-/** The budget for what completes an answer. */
-const ENVELOPE = 50;
 
 /**
  * Adds the phase that a passed gate has opened to the gate's answer, as get_phase shows it: that spares the agent the call.
@@ -276,7 +307,7 @@ export async function withOpenedPhase(
     blocked: blockedBy(view, next),
     next,
   };
-  return fits(whole, context.maxChars - ENVELOPE) ? whole : answer;
+  return fits(whole, context.maxChars - ENVELOPE) ? withNextTask(context, whole) : answer;
 }
 
 /** Returns what an agent must know beside the phase. */
