@@ -37,9 +37,14 @@ const RANGE = String.raw`\s*(?:[-–—~～]|\.{2,3}|…|[Tt][Oo]|[Tt]hrough|bis
 /** `Phase A`, `Phases A-C`, `Phases A, B and C`: in capitals, since a small letter may be a word. */
 const LETTERED = /\b[Pp]hases?\s+([A-Z](?:\s*(?:[-–—]|,|&|and|to|through|,\s*and)\s*[A-Z](?!\w))*)(?!\w)/g;
 
-/** `1.1-1.4`, `T001-T003`, `T001-003`, `1.1`. */
+/** What makes a number an amount: `1.2 GB`, `1.5 hours`. */
+const UNIT = String.raw`\s?(?:%|(?:[kKMGT]i?B|[mµ]s|s|sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?|days?|weeks?|months?)(?![\p{L}\p{N}]))`;
+
+const BEFORE_UNIT = new RegExp(`^${UNIT}`, "u");
+
+/** `1.1-1.4`, `T001-T003`, `T001-003`, `1.1`; but no amount. */
 const IDS = new RegExp(
-  String.raw`(?<![\p{Script=Latin}\p{N}_.]|[A-Za-z]-)(${ANY_ID})(?:${RANGE}(${ANY_ID})|[-–—~](\d+)(?!\.\d))?(?![\p{Script=Latin}\p{N}_])`,
+  String.raw`(?<![\p{Script=Latin}\p{N}_.]|[A-Za-z]-)(${ANY_ID})(?:${RANGE}(${ANY_ID})|[-–—~](\d+)(?!\.\d))?(?![\p{Script=Latin}\p{N}_]|${UNIT})`,
   "gu",
 );
 
@@ -109,6 +114,7 @@ export function readDependencies(text: string, words: Vocabulary, isId: IsId): N
   const unsure = [...rest.matchAll(WITH_DIGIT)].flatMap(({ 0: word, index }) => {
     if (!/\d/.test(word)) return [];
     const [before, after] = [rest.slice(Math.max(0, index - 20), index), rest.slice(index + word.length).slice(0, 20)];
+    if (/^[\d.]+$/.test(word) && BEFORE_UNIT.test(after)) return [];
     if (!/^\d+$/.test(word) || (BEFORE_NUMBER.test(before) && AFTER_NUMBER.test(after))) return [word];
     return [`${/\S{0,20}\s{0,2}$/.exec(before)?.[0]}${word}${/^\s*\S*/.exec(after)?.[0]}`.trim()];
   });

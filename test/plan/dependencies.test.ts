@@ -245,6 +245,11 @@ describe("a word for a dependency beside an id", () => {
     expect(edges(...tasks, `- [ ] 1.3 Y ${said}`)).toEqual([]);
   });
 
+  it("is reported beside an amount in brackets, which is no dependency", () => {
+    const lines = ["- [ ] 1.3 Y (requires 1.1 GB)", "- [ ] 1.4 Z (depends on 1.1, takes 1.2 hours)"];
+    expect(edges(...tasks, ...lines)).toEqual(["1.4 < 1.1", "! DEPENDENCY_UNREAD 4"]);
+  });
+
   it("is reported beside what may be an amount", () => {
     expect(edges(...tasks, "- [ ] 1.3 Y; requires 1.1 GB", "  - needs 1.2 cores")).toEqual([
       ...["! DEPENDENCY_UNREAD 4", "! DEPENDENCY_UNREAD 5"],
