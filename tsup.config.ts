@@ -14,6 +14,7 @@ export default defineConfig({
     inspector: "src/inspector.ts",
     login: "src/login.ts",
     mcp: "src/mcp.ts",
+    "mcp-http": "src/mcp-http.ts",
     otel: "src/otel.ts",
     postgres: "src/postgres.ts",
     rag: "src/rag.ts",

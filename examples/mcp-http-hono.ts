@@ -11,7 +11,8 @@ const engine = createEngine({ storage: new MemoryStorage(), content: new MemoryC
 
 // #region hono
 import { Hono } from "hono";
-import { createMcpHttpHandler, registerWorkflowTool } from "phasegate/mcp";
+import { registerWorkflowTool } from "phasegate/mcp";
+import { createMcpHttpHandler } from "phasegate/mcp-http";
 
 const mcp = createMcpHttpHandler({
   path: "/agents/mcp",

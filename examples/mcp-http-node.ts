@@ -18,7 +18,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createHostCheck, createToken, createTokenLogin, tokensText } from "phasegate/login";
-import { createMcpHttpHandler, registerWorkflowTool } from "phasegate/mcp";
+import { registerWorkflowTool } from "phasegate/mcp";
+import { createMcpHttpHandler } from "phasegate/mcp-http";
 
 // The tokens are in a file that `phasegate tokens add` writes; here they are made on the spot.
 const [ann, bob] = ["ann", "bob"].map((name) => createToken({ name, roles: ["agent"] }, Date.now()));

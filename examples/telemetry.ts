@@ -4,7 +4,7 @@ import { context } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
-import { createHealth } from "phasegate/mcp";
+import { createHealth } from "phasegate/mcp-http";
 import { createPrometheusMetrics, createTelemetry } from "phasegate/otel";
 import * as z from "zod";
 

@@ -14,14 +14,14 @@ import {
   requireWhole,
 } from "./model.js";
 
-/** The parameters of `sampling/createMessage`. */
-export interface SamplingParams {
+/** The parameters of `sampling/createMessage`. No interface: the oldest SDK wants what any key may be added to. */
+export type SamplingParams = {
   /** One message with the prompt. */
   messages: { role: "user"; content: { type: "text"; text: string } }[];
   systemPrompt: string;
   /** Maximum number of tokens of the answer. */
   maxTokens: number;
-}
+};
 
 /** The part of an MCP server that sends requests to its client; `server.server` of an `McpServer` has it. */
 export interface SamplingServer {

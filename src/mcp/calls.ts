@@ -2,7 +2,6 @@
  * How a call of a tool is measured, and what its client learns during the call, over any transport: the progress of a gate's
  * checks, that the decider is asked, and warnings about the session. The client's cancellation ends the call.
  */
-import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import type { CheckProgress } from "../phased/verify/verify.js";
@@ -11,6 +10,7 @@ import type { MeasuredCall, MeasuredOutcome, Telemetry } from "../ports/telemetr
 import type { FollowedReport } from "../routed/types.js";
 import { isJsonObject } from "../workflow/json.js";
 import { isSessionId, shown } from "../workflow/names.js";
+import type { ClientCall } from "./host.js";
 
 /** The option of all tools to be watched. */
 export interface WatchedTools {
@@ -31,18 +31,18 @@ export function measured(
   tool: string,
   actions: readonly string[],
   input: unknown,
-  { mcpReq, sessionId: connectionId }: ServerContext,
+  { method, id, connectionId, meta }: ClientCall,
 ): MeasuredCall {
   const given = isJsonObject(input) ? input : {};
   return {
     kind: "call",
-    method: mcpReq.method,
+    method,
     tool,
     action: actions.find((name) => name === given.action),
     sessionId: sessionIn(given),
-    requestId: String(mcpReq.id),
+    requestId: String(id),
     connectionId,
-    meta: mcpReq._meta,
+    meta,
   };
 }
 
@@ -71,9 +71,9 @@ interface ClientFollows extends FollowedReport {
 }
 
 /** Follows a call for the client that made it. The caller calls `end` once the call has ended. */
-export function followCall(ctx: ServerContext): ClientFollows {
-  const { signal, _meta } = ctx.mcpReq;
-  const progress = _meta?.progressToken === undefined ? undefined : reportProgress(ctx, _meta.progressToken);
+export function followCall(call: ClientCall): ClientFollows {
+  const { signal, meta } = call;
+  const progress = meta?.progressToken === undefined ? undefined : reportProgress(call, meta.progressToken);
   return { signal, end: () => {}, ...progress };
 }
 
@@ -82,17 +82,16 @@ export function followCall(ctx: ServerContext): ClientFollows {
  * however many calls there are. No warning has a path of the host or evidence in it.
  */
 export function followCalls(engine: Engine) {
-  const calls = new Set<{ readonly ctx: ServerContext; readonly sessionId: unknown }>();
+  const calls = new Set<{ readonly client: ClientCall; readonly sessionId: unknown }>();
   const listen = <N extends "conflict" | "stepRefused" | "planTicksPending" | "snapshotsTaken">(
     name: N,
     text: (payload: EngineNotifications[N]) => string,
   ) =>
     engine.on(name, (payload) => {
-      for (const { ctx, sessionId } of calls) {
+      for (const { client, sessionId } of calls) {
         if (sessionId !== payload.sessionId) continue;
         // The client may disconnect at any time, which is not an error.
-        const warning = { session_id: sessionId, message: text(payload) };
-        ctx.mcpReq.log("warning", warning, "phasegate").catch(() => {});
+        client.warn({ session_id: sessionId, message: text(payload) }).catch(() => {});
       }
     });
   const stops = [
@@ -108,9 +107,9 @@ export function followCalls(engine: Engine) {
     ),
   ];
   return {
-    follow(ctx: ServerContext, sessionId: unknown): ClientFollows {
-      const { end, ...followed } = followCall(ctx);
-      const call = { ctx, sessionId };
+    follow(client: ClientCall, sessionId: unknown): ClientFollows {
+      const { end, ...followed } = followCall(client);
+      const call = { client, sessionId };
       calls.add(call);
       const endAll = () => {
         calls.delete(call);
@@ -129,7 +128,7 @@ export function followCalls(engine: Engine) {
  * checks run or the decider is waited for, to a client that sent a token for that. `progress` counts the checks that have
  * ended, with a fraction that grows while others run: the protocol requires that each is greater than the one before.
  */
-function reportProgress(ctx: ServerContext, progressToken: string | number) {
+function reportProgress(call: ClientCall, progressToken: string | number) {
   const running: { readonly name: string; readonly since: number }[] = [];
   // After a conflict checks may run again: `before` counts those of the times before.
   let [sent, before, done, total] = [0, 0, 0, 0];
@@ -139,9 +138,7 @@ function reportProgress(ctx: ServerContext, progressToken: string | number) {
     sent += 1;
     const progress = before + (done === total ? total : done + (0.99 * sent) / (sent + 1));
     // The client may disconnect at any time, which is not an error.
-    ctx.mcpReq
-      .notify({ method: "notifications/progress", params: { progressToken, progress, total: before + total, message } })
-      .catch(() => {});
+    call.progress({ progressToken, progress, total: before + total, message }).catch(() => {});
   };
   const end = () => {
     clearInterval(timer);

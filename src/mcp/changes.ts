@@ -1,11 +1,11 @@
 /** How clients are told of changes: of the list of resources, and of sessions that they have subscribed to. */
-import { type McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import { type FullClock, pause, TIMER_MAX } from "../ports/clock.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 import { fromOne, having, type OptionChecks } from "../workflow/host-options.js";
+import { type Host, McpFailure } from "./host.js";
 import { guarded } from "./resources.js";
 
 /** Maximum number of sessions that one client or stream may subscribe to. */
@@ -38,7 +38,7 @@ export interface Registration {
  * Lets a client subscribe to sessions: it is told of each commit, whichever process has appended it. The storage is watched
  * only while there are subscriptions.
  */
-export function registerSubscriptions(server: McpServer, engine: Engine): Registration {
+export function registerSubscriptions(host: Host, engine: Engine): Registration {
   const subscribed = new Map<string, string>();
   let watching: { readonly end: AbortController; readonly ready: Promise<void> } | undefined;
   const end = () => {
@@ -46,7 +46,7 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Regist
     watching = undefined;
   };
   const tellAll = () => {
-    for (const uri of subscribed.values()) void sendUpdated(server, uri);
+    for (const uri of subscribed.values()) void host.tellUpdated(uri);
   };
   /** Watches the storage. Resolves when no commit is missed, or after a time: some storages can't tell. */
   const begin = (): Promise<void> => {
@@ -67,7 +67,10 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Regist
           const commits = isFirst ? first : engine.watch({}, { signal, onReady: tellAll });
           // Commits may have been missed; until the watch is ready, too.
           if (!isFirst) tellAll();
-          for await (const { sessionId } of commits) await sendUpdated(server, subscribed.get(sessionId));
+          for await (const { sessionId } of commits) {
+            const uri = subscribed.get(sessionId);
+            if (uri !== undefined) await host.tellUpdated(uri);
+          }
         } catch (error) {
           engine.reportError("subscriptions", error);
           onReady();
@@ -108,15 +111,7 @@ export function registerSubscriptions(server: McpServer, engine: Engine): Regist
     subscribed.delete(id);
     endIfUnused();
   };
-  server.server.registerCapabilities({ resources: { subscribe: true } });
-  server.server.setRequestHandler("resources/subscribe", async ({ params }) => {
-    await subscribe(params.uri);
-    return {};
-  });
-  server.server.setRequestHandler("resources/unsubscribe", ({ params }) => {
-    unsubscribe(params.uri);
-    return {};
-  });
+  host.subscriptions(subscribe, unsubscribe);
   return {
     subscribe,
     unsubscribe,
@@ -133,17 +128,8 @@ function sessionOf(uri: string): string | undefined {
   return id === "" || id.includes("/") ? undefined : id;
 }
 
-function refused(uri: string, message: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, { uri });
-}
-
-async function sendUpdated(server: McpServer, uri: string | undefined): Promise<void> {
-  if (uri !== undefined) await sent(server, () => server.server.sendResourceUpdated({ uri }));
-}
-
-/** The client may disconnect at any time, which is not an error. */
-async function sent(server: McpServer, send: () => Promise<void>): Promise<void> {
-  if (server.isConnected()) await send().catch(() => undefined);
+function refused(uri: string, message: string): McpFailure {
+  return new McpFailure("invalid params", message, { uri });
 }
 
 /** The notifications after which the list of sessions is different. */
@@ -153,8 +139,8 @@ const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed",
  * Tells a client that the list of resources has changed: when sessions start or end, and, if the host wishes, when polling
  * finds changed workflows. Returns a function that stops it.
  */
-export function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll | undefined): () => void {
-  const notify = () => void sent(server, () => server.server.sendResourceListChanged());
+export function notifyListChanged(host: Host, engine: Engine, poll: WorkflowPoll | undefined): () => void {
+  const notify = () => void host.tellListChanged();
   const stops = CHANGES.map((name) => engine.on(name, notify));
   if (poll !== undefined) stops.push(pollWorkflows(poll, notify));
   return () => {

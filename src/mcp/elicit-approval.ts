@@ -1,12 +1,4 @@
 /** Asks the user of an MCP client for an unsigned approval or waiver, with a form that the client shows (elicitation). */
-import {
-  type ClientCapabilities,
-  type InputRequiredResult,
-  inputRequired,
-  inputResponse,
-  type McpServer,
-  type ServerContext,
-} from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { UNCHECKED, uncheckedFields } from "../gate/unchecked.js";
 import type { Problem } from "../gate/verdict.js";
@@ -18,6 +10,7 @@ import { isInvisible } from "../workflow/field-types.js";
 import type { JsonObject } from "../workflow/json.js";
 import { escapeHidden } from "../workflow/names.js";
 import { singleLine } from "../workflow/report.js";
+import type { AskedFirst, ClientCall, Form } from "./host.js";
 
 /** The recorded name of the approver: a client does not say who its user is. */
 const CLIENT_USER = "client user";
@@ -26,8 +19,6 @@ const EVIDENCE_MAX = 4000;
 /** Maximum number of results of checks in the form, and characters of each. */
 const RESULTS_MAX = 15;
 const RESULT_LENGTH = 200;
-/** The key of a client's capabilities in a request. */
-const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 /** The longest note, in characters. */
 const NOTE_MAX = 2000;
@@ -57,23 +48,23 @@ export interface AskedApproval extends Asked {
 /** The user's answer, or the form that the client must show first. Neither, if the user is not asked or declined. */
 export interface Elicited {
   readonly answer?: PersonsAnswer;
-  readonly form?: InputRequiredResult;
+  readonly form?: AskedFirst | undefined;
 }
 
 /**
  * Asks the client's user during a call of the tool. The answer is unsigned, and the client might have invented it: so the
- * user is asked only if the host accepts unsigned approvals and the gate names no approvers. The client makes the call
- * twice, the second time with the answer. Nothing is kept in between, because the session itself waits.
+ * user is asked only if the host accepts unsigned approvals and the gate names no approvers. Where the client makes the call
+ * twice, the second time with the answer, nothing is kept in between, because the session itself waits.
  */
-export function elicitApproval(server: McpServer, ctx: ServerContext, request: AskedApproval): Elicited {
-  return elicit(server, ctx, request, () => messageOf(request));
+export function elicitApproval(call: ClientCall, request: AskedApproval): Promise<Elicited> {
+  return elicit(call, request, () => messageOf(request));
 }
 
 /** Asks the client's user in the same way to grant a waiver. */
-export function elicitWaiver(server: McpServer, ctx: ServerContext, request: WaiverRequest): Elicited {
+export function elicitWaiver(call: ClientCall, request: WaiverRequest): Promise<Elicited> {
   const { sessionId, workflowType, phase, phaseName, fields, requirements, reason } = request;
   const said = fields.flatMap((name, index) => (requirements[index] ? [`${name}: ${requirements[index]}`] : []));
-  return elicit(server, ctx, request, () =>
+  return elicit(call, request, () =>
     [
       `The agent asks to go on without: ${fields.map((name) => escapeHidden(name)).join(", ")}.`,
       ...said.map((line) => brief(escapeHidden(singleLine(line)), RESULT_LENGTH)),
@@ -84,15 +75,13 @@ export function elicitWaiver(server: McpServer, ctx: ServerContext, request: Wai
   );
 }
 
-function elicit(server: McpServer, ctx: ServerContext, request: Asked, message: () => string): Elicited {
+async function elicit(call: ClientCall, request: Asked, message: () => string): Promise<Elicited> {
   if (!request.unsignedAllowed || request.approvers !== undefined) return {};
-  if (!takesForms(capabilitiesOf(server, ctx))) return {};
-  const response = inputResponse(ctx.mcpReq.inputResponses, keyOf(request));
-  if (response.kind === "missing") return { form: formFor(request, message()) };
+  if (!takesForms(call.capabilities())) return {};
   // If the user declines, the request stays open, and can be approved elsewhere.
-  if (response.kind !== "elicit" || response.action !== "accept") return {};
-  const given = answerSchema.safeParse(response.content).data;
-  if (given === undefined) return {};
+  const { content, first } = await call.ask({ key: keyOf(request), message: message(), requestedSchema: FORM });
+  const given = answerSchema.safeParse(content).data;
+  if (given === undefined) return { form: first };
   const { decision, note = "" } = given;
   const said = isInvisible(note) ? undefined : note;
   const by = CLIENT_USER;
@@ -102,20 +91,14 @@ function elicit(server: McpServer, ctx: ServerContext, request: Asked, message: 
   };
 }
 
-function formFor(request: Asked, message: string): InputRequiredResult {
-  const form = inputRequired.elicit({
-    message,
-    requestedSchema: {
-      type: "object",
-      properties: {
-        decision: { type: "string", title: "Decision", enum: ["approve", "deny"] },
-        note: { type: "string", title: "Note", description: "What to do instead, if you deny", maxLength: NOTE_MAX },
-      },
-      required: ["decision"],
-    },
-  });
-  return inputRequired({ inputRequests: { [keyOf(request)]: form } });
-}
+const FORM: Form["requestedSchema"] = {
+  type: "object",
+  properties: {
+    decision: { type: "string", title: "Decision", enum: ["approve", "deny"] },
+    note: { type: "string", title: "Note", description: "What to do instead, if you deny", maxLength: NOTE_MAX },
+  },
+  required: ["decision"],
+};
 
 /** Returns a key for the request, so that an answer is never taken for the answer to another one. */
 function keyOf({ request }: Asked): string {
@@ -149,14 +132,6 @@ function foundLines({ verification, warnings }: AskedApproval): string[] {
     .map((line) => brief(escapeHidden(line.replace(/\s+/g, " ")), RESULT_LENGTH));
   const left = found.length + warned.length - lines.length;
   return [["Results of the checks at submission:", ...lines, ...(left > 0 ? [`… and ${left} more`] : [])].join("\n")];
-}
-
-/** Returns the capabilities in the request, or else those of the handshake. */
-function capabilitiesOf(server: McpServer, ctx: ServerContext): unknown {
-  const envelope: object = ctx.mcpReq.envelope ?? {};
-  const own: unknown = Reflect.get(envelope, CAPABILITIES);
-  const handshake: ClientCapabilities | undefined = server.server.getClientCapabilities();
-  return own ?? handshake;
 }
 
 function takesForms(capabilities: unknown): boolean {

@@ -1,15 +1,4 @@
 /** Workflows, sessions and documents as MCP resources, in pages if they are long; and completions for their URIs. */
-import {
-  type CompleteResourceTemplateCallback,
-  type ListResourcesCallback,
-  type McpServer,
-  ProtocolError,
-  ProtocolErrorCode,
-  type ReadResourceTemplateCallback,
-  type Resource,
-  ResourceNotFoundError,
-  ResourceTemplate,
-} from "@modelcontextprotocol/server";
 import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { StateView } from "../phased/views.js";
@@ -18,6 +7,14 @@ import type { SessionSummary } from "../ports/storage-adapter.js";
 import { pageItems, pageText } from "../tools/pages.js";
 import type { WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
+import {
+  type Complete,
+  type Host,
+  type ListedResource,
+  McpFailure,
+  type ResourceTemplate,
+  resourceNotFound,
+} from "./host.js";
 
 /** Maximum number of sessions in the list, which has the newest. The others can be read by their ids. */
 const LISTED = 50;
@@ -35,13 +32,13 @@ interface ResourceOptions {
 
 /** Registers sessions as `phasegate://session/{id}`: the state, and every attempt at every phase. */
 export function registerSessionResources(
-  server: McpServer,
+  host: Host,
   engine: Engine,
   { list: isListed, maxChars }: ResourceOptions,
 ): void {
   const list = async () => {
     const { items } = await guarded(undefined, () => engine.listSessions({ status: STATUSES, limit: LISTED }));
-    return { resources: [...pageItems(items.map(sessionResource), maxChars, undefined, "sessions").items] };
+    return [...pageItems(items.map(sessionResource), maxChars, undefined, "sessions").items];
   };
   const load = async (id: string) => {
     const session = engine.session(id);
@@ -50,7 +47,7 @@ export function registerSessionResources(
     const { historyEntry } = await import("../tools/phased/shapes.js");
     return { ...(await sessionBody(state)), phase_history: history.map(historyEntry) };
   };
-  registerPaged(server, {
+  registerPaged(host, {
     ...jsonPages("session", "id", maxChars, load),
     title: "Session",
     description: "The state and history of a session",
@@ -73,13 +70,12 @@ function sessionIds(engine: Engine, idPrefix: string): Promise<string[]> {
  * are depends on the phase. A long one comes in pages, each of which names the next one in its last line.
  */
 export function registerDocumentResources(
-  server: McpServer,
+  host: Host,
   engine: Engine,
   { list: isListed, maxChars }: ResourceOptions,
 ): void {
-  const path: CompleteResourceTemplateCallback = (value, context) =>
-    documentPaths(engine, context?.arguments?.id, value);
-  registerPaged(server, {
+  const path: Complete = (value, others) => documentPaths(engine, others?.id, value);
+  registerPaged(host, {
     kind: "document",
     uri: "phasegate://document/{id}/{+path}",
     pageUri: "phasegate://document-page/{id}/{cursor}/{+path}",
@@ -146,7 +142,7 @@ const LIST_ENVELOPE = 500;
  * Registers workflows as `phasegate://workflow/{type}`. A resource names the phases only: their tasks and gates are shown to
  * agents that are in them. The list is one page; if there are more, its last entry is the next one.
  */
-export function registerWorkflowResources(server: McpServer, engine: Engine, maxChars: number): void {
+export function registerWorkflowResources(host: Host, engine: Engine, maxChars: number): void {
   const pageAt = async (at?: string) => {
     const all = (await engine.listWorkflows()).map(workflowResource);
     const { cursor, ...page } = pageItems(all, maxChars - LIST_ENVELOPE, at, "workflows");
@@ -162,7 +158,7 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, max
       const listings = await engine.listWorkflows();
       return listings.map(({ type }) => type).filter((type) => type.startsWith(prefix));
     });
-  registerPaged(server, {
+  registerPaged(host, {
     ...jsonPages("workflow", "type", maxChars, load),
     title: "Workflow",
     description: "A workflow and its phases",
@@ -170,23 +166,28 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, max
     // The server joins the lists of all resources, and passes on no cursor: so the next page is a resource itself.
     list: async () => {
       const { items, left, next } = await guarded(undefined, pageAt);
-      if (next === undefined) return { resources: [...items] };
+      if (next === undefined) return [...items];
       const description = "Read it for more workflows; each page names the next one";
       const more = { uri: next, name: `${left} more workflows`, title: "More workflows", description };
-      return { resources: [...items, more] };
+      return [...items, more];
     },
     complete: { type: complete },
   });
-  const template = new ResourceTemplate("phasegate://workflows/{cursor}", { list: undefined });
-  const config = { title: "More workflows", description: "A page of workflows", mimeType: JSON_TYPE };
   const readPage = async ({ cursor }: Values) => {
     const { items, total, next } = await pageAt(cursor);
     return JSON.stringify({ workflows: items, total, next });
   };
-  server.registerResource("phasegate-workflows", template, config, reading(JSON_TYPE, readPage));
+  host.resources({
+    name: "phasegate-workflows",
+    uri: "phasegate://workflows/{cursor}",
+    title: "More workflows",
+    description: "A page of workflows",
+    mimeType: JSON_TYPE,
+    read: reading(readPage),
+  });
 }
 
-function workflowResource(listing: WorkflowListing): Resource {
+function workflowResource(listing: WorkflowListing): ListedResource {
   const { type } = listing;
   const uri = `phasegate://workflow/${encodeURIComponent(type)}`;
   if (listing.status === "broken") return { uri, name: type, description: "has errors: it cannot be started" };
@@ -226,28 +227,24 @@ const JSON_TYPE = "application/json";
 type Values = Readonly<Record<string, string | undefined>>;
 
 /** A resource that is read at one URI template, and in pages at another, with a cursor. */
-interface PagedResource {
+interface PagedResource extends Omit<ResourceTemplate, "name" | "read"> {
   readonly kind: string;
-  readonly uri: string;
   readonly pageUri: string;
-  readonly title: string;
-  readonly description: string;
   readonly pageDescription: string;
-  readonly mimeType: string;
-  readonly list?: ListResourcesCallback | undefined;
-  /** Returns the values of a variable that begin with a text. */
-  readonly complete: Readonly<Record<string, CompleteResourceTemplateCallback>> | undefined;
   /** Returns the text, or a page of it; undefined if there is no such resource. */
   read(values: Values): Promise<string | undefined>;
 }
 
-function registerPaged(server: McpServer, resource: PagedResource): void {
-  const { kind, uri, pageUri, pageDescription, list, complete, read, ...about } = resource;
-  const whole = new ResourceTemplate(uri, { list, complete });
-  server.registerResource(`phasegate-${kind}`, whole, about, reading(about.mimeType, read));
-  const page = { ...about, title: `${about.title}, a page`, description: pageDescription };
-  const pages = new ResourceTemplate(pageUri, { list: undefined, complete });
-  server.registerResource(`phasegate-${kind}-page`, pages, page, reading(about.mimeType, read));
+function registerPaged(host: Host, { kind, pageUri, pageDescription, ...resource }: PagedResource): void {
+  const read = reading(resource.read);
+  host.resources({ ...resource, name: `phasegate-${kind}`, read });
+  const page = {
+    name: `phasegate-${kind}-page`,
+    uri: pageUri,
+    title: `${resource.title}, a page`,
+    description: pageDescription,
+  };
+  host.resources({ ...resource, ...page, list: undefined, read });
 }
 
 /** For resources whose JSON is read by one name. A long one comes in pages, each of which names the next one. */
@@ -265,12 +262,11 @@ function jsonPages(kind: string, key: string, maxChars: number, load: (name: str
   return { kind, uri, pageUri: `${uri}/{cursor}`, mimeType: JSON_TYPE, read };
 }
 
-function reading(mimeType: string, read: PagedResource["read"]): ReadResourceTemplateCallback {
-  return async (uri, variables) => {
-    const values = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded(value)]));
+function reading(read: PagedResource["read"]): ResourceTemplate["read"] {
+  return async (uri, values) => {
     const text = await guarded(uri, () => read(values));
-    if (text === undefined) throw new ResourceNotFoundError(uri.href);
-    return { contents: [{ uri: uri.href, mimeType, text }] };
+    if (text === undefined) throw resourceNotFound(uri.href);
+    return text;
   };
 }
 
@@ -280,21 +276,12 @@ export async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): 
     return await load();
   } catch (error) {
     const missing = isPhasegateError(error) && MISSING.has(error.code);
-    if (uri !== undefined && missing) throw new ResourceNotFoundError(uri.href);
+    if (uri !== undefined && missing) throw resourceNotFound(uri.href);
     const { errorAnswer } = await import("../tools/phased/refusals.js");
     // If `error` is a kind of error, the sentence is in `message`.
     const { error: kind, message = kind, code } = errorAnswer({ name: "", actions: [] }, "", error);
-    const kindOfError = code === "CURSOR_INVALID" ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
-    throw new ProtocolError(kindOfError, String(message), { code });
-  }
-}
-
-/** Returns the value of a template's variable; `""`, which names nothing, if it cannot be decoded. */
-function decoded(value: string | readonly string[]): string {
-  try {
-    return decodeURIComponent(typeof value === "string" ? value : "");
-  } catch {
-    return "";
+    const kindOfError = code === "CURSOR_INVALID" ? "invalid params" : "internal error";
+    throw new McpFailure(kindOfError, String(message), { code });
   }
 }
 

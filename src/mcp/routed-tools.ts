@@ -1,11 +1,12 @@
 /** The tools of routed workflows on a host's MCP server. */
-import type { McpServer } from "@modelcontextprotocol/server";
 import type { RoutedEngine } from "../routed/engine.js";
 import { ALL_CALLS, namedCalls, READING } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import { passThroughSchema } from "../tools/wire.js";
 import { followCall, type WatchedTools } from "./calls.js";
+import type { HostServer } from "./host.js";
 import { registerTool } from "./register-tool.js";
+import { hostOf } from "./sdks.js";
 
 /** A client during a call, whose model a `SamplingDecider` can ask. */
 export interface CallingClient {
@@ -33,24 +34,25 @@ export interface RegisterRoutedToolsOptions extends RoutedToolsOptions, WatchedT
 }
 
 /**
- * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): one for each
+ * Registers the tools of routed workflows with a host's own MCP server, of either SDK: one for each
  * call (list, start, advance, resume, status, suspend, cancel, retry, history), or a single one for all. Returns them.
  *
  * @throws {PhasegateError} `INVALID_INPUT` when a call is unknown, or a name is invalid.
  */
 export function registerRoutedTools(
-  server: McpServer,
+  server: HostServer,
   engine: RoutedEngine,
   options: RegisterRoutedToolsOptions = {},
 ): readonly RoutedTool[] {
   const { during = (_, call) => call(), telemetry, ...toolsOptions } = options;
   const tools = createRoutedTools(engine, toolsOptions);
+  const host = hostOf("registerRoutedTools", server);
   const actions = [...namedCalls(options.calls ?? ALL_CALLS, options.names ?? {}).values()];
   for (const { name, title, description, inputSchema, outputSchema, calls, dispatch } of tools) {
     const readOnlyHint = calls.every((call) => READING.has(call));
     // Only a cancelled instance cannot be continued.
     const hints = { readOnlyHint, destructiveHint: calls.includes("cancel"), idempotentHint: readOnlyHint };
-    registerTool(server, {
+    registerTool(host, {
       name,
       title,
       description,
@@ -59,19 +61,19 @@ export function registerRoutedTools(
       annotations: { title, ...hints, openWorldHint: false },
       telemetry,
       actions,
-      async run(input, ctx, ask) {
+      async run(input, asked, ask) {
         const client: CallingClient = {
-          getClientCapabilities: () => server.server.getClientCapabilities(),
-          createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
+          getClientCapabilities: () => asked.capabilities(),
+          createMessage: (params, options) => asked.sample(params, options),
         };
-        const { end, ...followed } = followCall(ctx);
+        const { end, ...followed } = followCall(asked);
         const call = () =>
           dispatch(input, {
             ...followed,
             askPerson: async (question) => {
               const { elicitApproval } = await import("./elicit-approval.js");
               const about = `The step ${question.step} of ${question.workflowType}, instance ${question.sessionId}`;
-              return ask(elicitApproval(server, ctx, { ...question, warnings: [], about }));
+              return ask(await elicitApproval(asked, { ...question, warnings: [], about }));
             },
           });
         return during(client, call).finally(end);

@@ -1,20 +1,22 @@
 /** A search tool on a host's MCP server. */
-import type { McpServer } from "@modelcontextprotocol/server";
+import { publishedSchema } from "../tools/schemas.js";
 import type { SearchTool } from "../tools/search-tool.js";
+import { passThroughSchema } from "../tools/wire.js";
 import type { WatchedTools } from "./calls.js";
+import type { HostServer } from "./host.js";
 import { registerTool } from "./register-tool.js";
+import { hostOf } from "./sdks.js";
 
 /**
- * Registers a search tool, as `createSearchTool` makes it, with a host's own MCP server
- * (`@modelcontextprotocol/server` 2.x).
+ * Registers a search tool, as `createSearchTool` makes it, with a host's own MCP server, of either SDK.
  */
-export function registerSearchTool(server: McpServer, tool: SearchTool, watched: WatchedTools = {}): void {
+export function registerSearchTool(server: HostServer, tool: SearchTool, watched: WatchedTools = {}): void {
   const { name, description, inputSchema } = tool;
-  registerTool(server, {
+  registerTool(hostOf("registerSearchTool", server), {
     name,
     title: "Search standards",
     description,
-    inputSchema,
+    inputSchema: passThroughSchema(publishedSchema(inputSchema)),
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     ...watched,
     async run(input) {

@@ -5,6 +5,7 @@
  * - tools.ts: the tool of phased workflows, with its annotations; routed-tools.ts: those of routed workflows;
  *   workspace-tools.ts: those of a workspace, and the prompt `run_workflow`; search-tool.ts: the search tool
  * - register-tool.ts: how a tool answers
+ * - host.ts: what is used of a host's server and of a call; sdks.ts, sdk-1.ts, sdk-2.ts: how each SDK has that
  * - resources.ts: workflows, sessions and documents as resources, in pages; completions
  * - changes.ts: list changes, and subscriptions to sessions
  * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
@@ -12,7 +13,6 @@
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-import type { McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import { type Action, entryOf, WORKFLOW_READING } from "../tools/phased/actions.js";
 import {
@@ -33,8 +33,10 @@ import {
   registerSubscriptions,
   type WorkflowPoll,
 } from "./changes.js";
+import type { Host, HostServer, ToolHints } from "./host.js";
 import { registerTool } from "./register-tool.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
+import { hostOf } from "./sdks.js";
 
 /** Options of {@link registerWorkflowTool}. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, WatchedTools {
@@ -51,15 +53,16 @@ export interface WorkflowRegistration extends Registration {
 }
 
 /**
- * Registers the workflow tool with a host's own MCP server (`@modelcontextprotocol/server` 2.x), with structured output, and
- * workflows and sessions as resources. Resources show no more than the actions that the host allows: workflows need
+ * Registers the workflow tool with a host's own MCP server, of either SDK, with structured output, and workflows and sessions
+ * as resources. Resources show no more than the actions that the host allows: workflows need
  * `list_workflows`, sessions `get_session`. Like answers, they come in pages of `maxTokens`.
  *
- * @throws {PhasegateError} `INVALID_INPUT` when `actions` is empty or contains an unknown action.
+ * @throws {PhasegateError} `INVALID_INPUT` when `actions` is empty or contains an unknown action, and when the server is no
+ * `McpServer`.
  */
 export function registerWorkflowTool(
-  server: McpServer,
-  host: Engine,
+  server: HostServer,
+  engineOfHost: Engine,
   options: RegisterWorkflowToolOptions = {},
 ): WorkflowRegistration {
   checkOptions("registerWorkflowTool", options, {
@@ -69,10 +72,11 @@ export function registerWorkflowTool(
     telemetry: optionally(having("what createTelemetry returns", "measure")),
   });
   const { resources = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
-  const engine = engineFor("registerWorkflowTool", host, options);
+  const engine = engineFor("registerWorkflowTool", engineOfHost, options);
   const tool = createWorkflowTool(engine, toolOptions);
+  const host = hostOf("registerWorkflowTool", server);
   const followers = followCalls(engine);
-  registerTool(server, {
+  registerTool(host, {
     name: tool.name,
     description: tool.description,
     inputSchema: passThroughSchema(tool.inputSchema),
@@ -80,8 +84,8 @@ export function registerWorkflowTool(
     annotations: toolAnnotations(tool.actions),
     telemetry,
     actions: tool.actions,
-    async run(input, ctx, ask) {
-      const { end, ...followed } = followers.follow(ctx, Object(input).session_id);
+    async run(input, call, ask) {
+      const { end, ...followed } = followers.follow(call, Object(input).session_id);
       try {
         const body = await tool.dispatch(input, {
           ...followed,
@@ -89,11 +93,11 @@ export function registerWorkflowTool(
             // Loaded here: a server starts 2 ms sooner.
             const { elicitApproval } = await import("./elicit-approval.js");
             const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
-            return ask(elicitApproval(server, ctx, { ...request, about }));
+            return ask(await elicitApproval(call, { ...request, about }));
           },
           askWaiver: async (request) => {
             const { elicitWaiver } = await import("./elicit-approval.js");
-            return ask(elicitWaiver(server, ctx, request));
+            return ask(await elicitWaiver(call, request));
           },
         });
         return { body, isError: body.status === "error" };
@@ -102,9 +106,9 @@ export function registerWorkflowTool(
       }
     },
   });
-  server.server.registerCapabilities({ logging: {} });
+  host.messages();
   const maxChars = maxCharsFor(options.maxTokens);
-  const registered = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : undefined;
+  const registered = resources ? registerResources(host, engine, { ...tool, maxChars }, poll) : undefined;
   const dispose = () => {
     followers.dispose();
     registered?.dispose();
@@ -113,7 +117,7 @@ export function registerWorkflowTool(
 }
 
 function registerResources(
-  server: McpServer,
+  host: Host,
   engine: Engine,
   { actions, maxChars }: Pick<WorkflowTool, "actions"> & { readonly maxChars: number },
   poll: WorkflowPoll | undefined,
@@ -121,11 +125,11 @@ function registerResources(
   const workflows = actions.includes("list_workflows");
   const sessions = actions.includes("get_session");
   const shared = { list: actions.includes("list_sessions"), maxChars };
-  if (workflows) registerWorkflowResources(server, engine, maxChars);
-  if (sessions) registerSessionResources(server, engine, shared);
-  if (actions.includes("get_document")) registerDocumentResources(server, engine, shared);
-  const subscriptions = sessions ? registerSubscriptions(server, engine) : undefined;
-  const stop = workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : undefined;
+  if (workflows) registerWorkflowResources(host, engine, maxChars);
+  if (sessions) registerSessionResources(host, engine, shared);
+  if (actions.includes("get_document")) registerDocumentResources(host, engine, shared);
+  const subscriptions = sessions ? registerSubscriptions(host, engine) : undefined;
+  const stop = workflows || sessions ? notifyListChanged(host, engine, workflows ? poll : undefined) : undefined;
   const dispose = () => {
     stop?.();
     subscriptions?.dispose();
@@ -134,7 +138,7 @@ function registerResources(
 }
 
 /** Returns the hints from which a client decides whether to ask its user before it calls the tool. */
-function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
+function toolAnnotations(actions: readonly Action[]): ToolHints {
   const readOnly = actions.every((action) => WORKFLOW_READING.has(action));
   return {
     title: "Phase-gated workflows",

@@ -1,30 +1,31 @@
 /** The tools of a workspace, and the prompt that tells how to use them, on a host's MCP server. */
-import { completable, type McpServer } from "@modelcontextprotocol/server";
-import * as z from "zod";
 import { passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import type { WatchedTools } from "./calls.js";
+import type { HostServer } from "./host.js";
 import { registerTool } from "./register-tool.js";
+import { hostOf } from "./sdks.js";
 
 /** The output schema of all workspace tools. It is short because each tool publishes it. */
 const ANSWER = { type: "object" as const, properties: { success: { type: "boolean" } }, required: ["success"] };
 
 /**
- * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
+ * Registers a workspace's tools with a host's own MCP server, of either SDK: `preload_workflow`,
  * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server serves one
  * connection, so its client may write only to the sessions that it has created or reopened. Returns the connection.
  */
 export function registerWorkspaceTools(
-  server: McpServer,
+  server: HostServer,
   workspace: Pick<Workspace, "connect">,
   { telemetry, ...options }: ConnectOptions & WatchedTools = {},
 ): WorkspaceConnection {
+  const host = hostOf("registerWorkspaceTools", server);
   const connection = workspace.connect(options);
   for (const tool of connection.tools) {
     const { name, title, description, readOnly } = tool;
-    registerTool(server, {
+    registerTool(host, {
       name,
       title,
       description,
@@ -47,29 +48,26 @@ export function registerWorkspaceTools(
 }
 
 /**
- * Registers the prompt `run_workflow` with a host's own MCP server: the text of `workflowInstructions` with the current
+ * Registers the prompt `run_workflow` with a host's own MCP server, of either SDK: the text of `workflowInstructions` with the current
  * workflows, and the one that the user chose. Sections can be removed or replaced.
  */
 export function registerWorkflowPrompt(
-  server: McpServer,
+  server: HostServer,
   workspace: Pick<Workspace, "workflows" | "variables">,
   options: Pick<InstructionsContext, "sections"> = {},
 ): void {
   const names = async (prefix: string) =>
     (await workspace.workflows()).map(({ name }) => name).filter((name) => name.startsWith(prefix));
-  const workflow = completable(z.string().describe("The workflow's name"), names).optional();
-  server.registerPrompt(
-    "run_workflow",
-    {
-      title: "Run a workflow",
-      description: "How to run a workflow with the tools of this server",
-      argsSchema: z.object({ workflow }),
-    },
-    async ({ workflow: wanted }) => {
+  hostOf("registerWorkflowPrompt", server).prompt({
+    name: "run_workflow",
+    title: "Run a workflow",
+    description: "How to run a workflow with the tools of this server",
+    argument: { name: "workflow", description: "The workflow's name", complete: names },
+    async text(wanted) {
       const { variables } = workspace;
       const text = workflowInstructions({ ...options, variables, workflows: await workspace.workflows() });
       const task = wanted === undefined ? "Ask me which workflow to run." : `Run the workflow ${wanted} now.`;
-      return { messages: [{ role: "user", content: { type: "text", text: `${text}\n\n${task}` } }] };
+      return `${text}\n\n${task}`;
     },
-  );
+  });
 }

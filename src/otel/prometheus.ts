@@ -14,7 +14,7 @@ export interface PrometheusMetrics {
 }
 
 /**
- * Creates metrics that Prometheus reads, and starts no server: `createHealth` of `phasegate/mcp` answers `/metrics` with
+ * Creates metrics that Prometheus reads, and starts no server: `createHealth` of `phasegate/mcp-http` answers `/metrics` with
  * the text. Needs the optional peers `@opentelemetry/sdk-metrics` and `@opentelemetry/exporter-prometheus`.
  * @throws {PhasegateError} `UNSUPPORTED` when they are not installed.
  */

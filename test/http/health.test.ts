@@ -1,4 +1,4 @@
-import { createHealth, type HealthOptions } from "phasegate/mcp";
+import { createHealth, type HealthOptions } from "phasegate/mcp-http";
 import { createPrometheusMetrics, createTelemetry } from "phasegate/otel";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";

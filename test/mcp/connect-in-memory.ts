@@ -1,8 +1,9 @@
 import { Client } from "@modelcontextprotocol/client";
-import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
+import { InMemoryTransport } from "@modelcontextprotocol/server";
 import type { Engine } from "phasegate";
 import { type RegisterWorkflowToolOptions, registerWorkflowTool } from "phasegate/mcp";
 import { onTestFinished } from "vitest";
+import { createHostServer } from "./host-servers.js";
 
 /** An answer of the tool, as a client gets it. */
 export type Answer = Record<string, unknown>;
@@ -13,7 +14,7 @@ export async function connectInMemory(
   options: RegisterWorkflowToolOptions = {},
   prepare: (client: Client) => void = () => {},
 ) {
-  const server = new McpServer({ name: "host", version: "1.0.0" });
+  const server = await createHostServer();
   const registration = registerWorkflowTool(server, engine, options);
   const client = new Client({ name: "agent", version: "1.0.0" });
   prepare(client);

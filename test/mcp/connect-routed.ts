@@ -1,20 +1,21 @@
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
-import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
+import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import type { WatchedTools } from "../../src/mcp/calls.js";
 import { registerRoutedTools } from "../../src/mcp/routed-tools.js";
 import type { RoutedEngine } from "../../src/routed/engine.js";
 import type { RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js";
 import { type Answer, answerOf } from "./connect-in-memory.js";
+import { createHostServer, type TestServer } from "./host-servers.js";
 
 /** Creates a host's server with the tools of routed workflows, and connects a client to it. */
 export async function connectRouted(
   engine: RoutedEngine,
   options: RoutedToolsOptions & WatchedTools = {},
-  prepare: (client: Client, server: McpServer) => void = () => {},
+  prepare: (client: Client, server: TestServer) => void = () => {},
   client = new Client({ name: "agent", version: "1.0.0" }, {} satisfies ClientOptions),
 ) {
-  const server = new McpServer({ name: "host", version: "1.0.0" });
+  const server = await createHostServer();
   const tools = registerRoutedTools(server, engine, options);
   prepare(client, server);
   const [one, other] = InMemoryTransport.createLinkedPair();

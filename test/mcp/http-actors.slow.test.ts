@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import type { McpServer } from "@modelcontextprotocol/server";
 import { PhasegateError } from "phasegate";
 import { registerWorkflowTool, registerWorkspaceTools } from "phasegate/mcp";
 import { describe, expect, it } from "vitest";
@@ -24,7 +25,7 @@ const login = {
 /** Serves an engine to ann and bob, each with their own sessions. */
 async function serveTeam(options: Partial<Parameters<typeof serveMcp>[0]> = {}) {
   const made = makeEngine();
-  const register = (server: Parameters<typeof registerWorkflowTool>[0], { actor }: { readonly actor: Actor }) =>
+  const register = (server: McpServer, { actor }: { readonly actor: Actor }) =>
     registerWorkflowTool(server, made.engine.as(actor));
   return { ...made, ...(await serveMcp({ register, login, ...options })) };
 }
@@ -88,7 +89,7 @@ describe.each(GENERATIONS)("two actors of one server, with clients of protocol %
 
 it("two actors of one workspace find, list, read, continue and end their own sessions alone", async () => {
   const { workspace } = await makeWorkspace({ storage: makeEngine().storage });
-  const register = (server: Parameters<typeof registerWorkspaceTools>[0], { actor }: { readonly actor: Actor }) =>
+  const register = (server: McpServer, { actor }: { readonly actor: Actor }) =>
     void registerWorkspaceTools(server, workspace.as(actor));
   const { url } = await serveMcp({ register, login });
   const agentOf = async (token: string) => {
@@ -323,7 +324,7 @@ describe("connections", () => {
   it("dispose of what was registered, with each request and each connection", async () => {
     const { engine } = makeEngine();
     let [registered, disposed] = [0, 0];
-    const register = (server: Parameters<typeof registerWorkflowTool>[0]) => {
+    const register = (server: McpServer) => {
       registered += 1;
       const { dispose } = registerWorkflowTool(server, engine);
       const disposing = () => {

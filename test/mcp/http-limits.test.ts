@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import type { McpServer } from "@modelcontextprotocol/server";
 import { registerWorkflowTool } from "phasegate/mcp";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { howOften } from "../support/how-often.js";
@@ -71,7 +72,7 @@ describe("a request over its limits", () => {
       open = resolve;
     });
     const { engine } = makeEngine();
-    const register = async (server: Parameters<typeof registerWorkflowTool>[0]) => {
+    const register = async (server: McpServer) => {
       await opened;
       return registerWorkflowTool(server, engine);
     };
@@ -88,7 +89,7 @@ describe("a request over its limits", () => {
   it("makes no server if it is a notification: any number costs nothing", async () => {
     let registered = 0;
     const { engine } = makeEngine();
-    const register = (server: Parameters<typeof registerWorkflowTool>[0]) => {
+    const register = (server: McpServer) => {
       registered += 1;
       return registerWorkflowTool(server, engine);
     };
@@ -158,7 +159,7 @@ describe("the end of a server", () => {
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const register = (server: Parameters<typeof registerWorkflowTool>[0]) => {
+    const register = (server: McpServer) => {
       server.registerTool("wait", { description: "Waits" }, async () => {
         await finished;
         return { content: [{ type: "text", text: "done" }] };
@@ -183,7 +184,7 @@ describe("the end of a server", () => {
 
   it("cancels calls that do not end in time", async () => {
     let [begun, cancelled] = [0, 0];
-    const register = (server: Parameters<typeof registerWorkflowTool>[0]) => {
+    const register = (server: McpServer) => {
       server.registerTool("hang", { description: "Hangs" }, (ctx) => {
         begun += 1;
         return new Promise((resolve) =>

@@ -4,7 +4,7 @@ import {
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,
 } from "@modelcontextprotocol/client";
-import { createMcpHttpHandler, type HttpCall, type McpHttpOptions } from "phasegate/mcp";
+import { createMcpHttpHandler, type HttpCall, type McpHttpOptions } from "phasegate/mcp-http";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { type HttpTimes, listen } from "../../src/cli/http-server.js";

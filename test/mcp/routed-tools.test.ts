@@ -1,5 +1,4 @@
 import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
-import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { LinearDecider } from "../../src/deciders/linear.js";
 import { SamplingDecider, type SamplingServer } from "../../src/deciders/sampling.js";
@@ -10,6 +9,7 @@ import { routed, Script } from "../routed/engine/garden.js";
 import { DEPTH_GATE, GATED, gardenWith } from "../support/gated-garden.js";
 import { makeEngine } from "../support/make-engine.js";
 import { connectRouted } from "./connect-routed.js";
+import type { TestServer } from "./host-servers.js";
 
 const report = { status: "success" };
 
@@ -126,7 +126,7 @@ describe("a client's own model", () => {
   function sampling() {
     let server: SamplingServer | undefined;
     const decider = new SamplingDecider({ server: () => server });
-    const use = (connected: McpServer) => {
+    const use = (connected: TestServer) => {
       server = connected.server;
     };
     return { decider, use };
@@ -135,7 +135,7 @@ describe("a client's own model", () => {
   it("picks the next step if the client has sampling", async () => {
     const { decider, use } = sampling();
     const prompts: string[] = [];
-    const prepare = (client: Client, server: McpServer) => {
+    const prepare = (client: Client, server: TestServer) => {
       use(server);
       client.registerCapabilities({ sampling: {} });
       client.setRequestHandler("sampling/createMessage", ({ params }) => {

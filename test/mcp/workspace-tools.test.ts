@@ -1,16 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
-import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
+import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { registerWorkspaceTools } from "phasegate/mcp";
 import type { Workspace } from "phasegate/workspace";
 import { expect, it, onTestFinished } from "vitest";
 import { makeWorkspace } from "../workspace/make-workspace.js";
 import { type Answer, answerOf } from "./connect-in-memory.js";
+import { createHostServer } from "./host-servers.js";
 
 /** Connects a client to a workspace, as each connection of a host does. */
 async function connect(workspace: Workspace) {
-  const server = new McpServer({ name: "host", version: "1.0.0" });
+  const server = await createHostServer();
   registerWorkspaceTools(server, workspace);
   const client = new Client({ name: "agent", version: "1.0.0" });
   const [one, other] = InMemoryTransport.createLinkedPair();

@@ -7,7 +7,7 @@ import { Command } from "commander";
 import { DCLinter } from "dclint";
 import { type Copy, DockerfileParser, type From, type JSONInstruction } from "dockerfile-ast";
 import { validate } from "dockerfile-utils";
-import { createHealth } from "phasegate/mcp";
+import { createHealth } from "phasegate/mcp-http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { type ListenOptions, requireComplete, serveOptions } from "../../src/cli/serve-options.js";

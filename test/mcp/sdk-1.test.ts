@@ -1,0 +1,71 @@
+/** What tests say of a host's server holds for those of the older SDK, too. */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { registerWorkflowTool } from "phasegate/mcp";
+import { describe, expect, it, onTestFinished } from "vitest";
+import * as z from "zod";
+import { makeEngine } from "../support/make-engine.js";
+import { startVerified } from "../support/verified.js";
+import { registerWith } from "./host-servers.js";
+
+registerWith("@modelcontextprotocol/sdk");
+await import("./register-workflow-tool.test.js");
+await import("./resources.test.js");
+await import("./document-resources.test.js");
+await import("./changes.test.js");
+await import("./workspace-tools.test.js");
+await import("./routed-tools.test.js");
+await import("./approvals.test.js");
+
+describe("a client of the older SDK", () => {
+  it("checks the answers of a host's server by their schemas, and finds the host's own tools beside", async () => {
+    const server = new McpServer({ name: "host", version: "1.0.0" });
+    server.registerTool("add", { inputSchema: { one: z.number() }, outputSchema: { sum: z.number() } }, ({ one }) => {
+      return { content: [], structuredContent: { sum: one + 1 } };
+    });
+    const { engine } = makeEngine();
+    const { tool } = registerWorkflowTool(server, engine);
+    registerWorkflowTool(server, engine, { name: "other", actions: ["list_workflows"], resources: false });
+    const client = new Client({ name: "agent", version: "1.0.0" });
+    const [one, other] = InMemoryTransport.createLinkedPair();
+    await Promise.all([server.connect(other), client.connect(one)]);
+    onTestFinished(() => client.close());
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["add", "pos_workflow", "other"]);
+    expect(tools[0]).toMatchObject({ inputSchema: { properties: { one: { type: "number" } } } });
+    expect(tools[1]).toMatchObject({ inputSchema: tool.inputSchema, outputSchema: tool.outputSchema });
+    expect(tools[2]).toMatchObject({ inputSchema: { properties: { action: { enum: ["list_workflows"] } } } });
+    const start = { action: "start", workflow_type: "two_phases", target_file: "src/a.ts" };
+    const { structuredContent } = await client.callTool({ name: "pos_workflow", arguments: start });
+    expect(structuredContent).toMatchObject({ status: "success", current_phase: 1 });
+    expect(await client.callTool({ name: "add", arguments: { one: 1 } })).toMatchObject({
+      structuredContent: { sum: 2 },
+    });
+  });
+
+  it("gets no error if its user is asked and it can't ask: the gate waits", async () => {
+    const { engine, sessionId } = await startVerified(["approval: {prompt: Well?}\n"], {
+      allowUnsignedApprovals: true,
+    });
+    const server = new McpServer({ name: "host", version: "1.0.0" });
+    registerWorkflowTool(server, engine);
+    const client = new Client({ name: "agent", version: "1.0.0" }, { capabilities: { elicitation: {} } });
+    const [one, other] = InMemoryTransport.createLinkedPair();
+    await Promise.all([server.connect(other), client.connect(one)]);
+    onTestFinished(() => client.close());
+    const submit = { action: "complete_phase", session_id: sessionId, phase: 1, evidence: { done: true } };
+    const { structuredContent } = await client.callTool({ name: "pos_workflow", arguments: submit });
+    expect(structuredContent).toMatchObject({ status: "success", checkpoint_passed: false, awaiting_approval: true });
+  });
+});
+
+it("is no McpServer: an object of another kind is refused with what to pass", () => {
+  const { engine } = makeEngine();
+  const { server } = new McpServer({ name: "host", version: "1.0.0" });
+  for (const wrong of [server, {}, null, "server"]) {
+    expect(() => Reflect.apply(registerWorkflowTool, undefined, [wrong, engine])).toThrow(
+      expect.objectContaining({ code: "INVALID_INPUT", message: expect.stringContaining("no McpServer") }),
+    );
+  }
+});
