@@ -90,13 +90,13 @@ export function readBody(commit: Commit, schema: number, hashKey?: Uint8Array): 
   return parsed.data;
 }
 
-/** Returns true if a commit is unchanged since it was written. Any machine may have written it, in any format. */
-export function isIntact(commit: Commit, hashKey?: Uint8Array): boolean {
+/** Returns true if a commit is not what was written. Any machine may have written it, in any format. */
+export function isChanged(commit: Commit, hashKey?: Uint8Array): boolean {
   try {
     readBody(commit, commit.schema, hashKey);
-    return true;
+    return false;
   } catch {
-    return false; // the answer itself
+    return true; // the answer itself
   }
 }
 
@@ -300,8 +300,6 @@ const COMMIT_WEIGHT = 64;
 /** The highest weight of the commits: the value of a long log, which takes longest to compute, is cached, too. */
 const COMMITS_WEIGHT_MAX = FOLDS_WEIGHT / 8;
 
-const BEFORE_ALL: Receipt = { version: 0, hash: "" };
-
 interface LogReader<Event, Head> {
   log(id: SessionId, after?: Receipt): AsyncIterable<Recorded<Event, Head>>;
 }
@@ -341,8 +339,8 @@ export class LogFold<Event, Head, T> {
     if (kept?.upTo.hash === hash) return kept.value;
     const place = { sessionId, version, hash };
     // A log that was restored from a backup may have gone on in another way.
-    const added = kept !== undefined && kept.upTo.version < version ? await this.#added(kept, place) : undefined;
-    const folded = added ?? (await this.#fold({ upTo: BEFORE_ALL, value: this.#beginning }, place));
+    const added = kept === undefined ? undefined : await this.#added(kept, place);
+    const folded = added ?? (await this.#fold({ upTo: undefined, value: this.#beginning }, place));
     this.#kept.set(sessionId, folded);
     return folded.value;
   }
@@ -357,16 +355,17 @@ export class LogFold<Event, Head, T> {
     }
   }
 
-  async #fold(from: Folded<T>, place: Receipt & { readonly sessionId: SessionId }): Promise<Folded<T>> {
-    let { upTo, value } = from;
-    const after = upTo.version === 0 ? undefined : upTo;
-    for await (const commit of this.#kernel.log(place.sessionId, after)) {
+  async #fold(
+    { upTo, value }: { upTo: Receipt | undefined; value: T },
+    place: Receipt & { readonly sessionId: SessionId },
+  ): Promise<Folded<T>> {
+    for await (const commit of this.#kernel.log(place.sessionId, upTo)) {
       if (commit.version > place.version) break;
       value = await this.#add(value, commit);
       upTo = { version: commit.version, hash: commit.hash };
     }
     // Otherwise the value lacks the last commits.
-    if (upTo.hash !== place.hash) throw tampered(place, "its log does not lead to it");
+    if (upTo?.hash !== place.hash) throw tampered(place, "its log does not lead to it");
     return { upTo, value };
   }
 }

@@ -106,7 +106,7 @@ export class Kernel<Command, Event, Head> {
   readonly #clock: FullClock;
   readonly #heads: RecentMap<SessionId, Newest<Head>>;
   readonly #admits: Admits | undefined;
-  #last = { now: Number.NaN, at: "" };
+  #last: { readonly now: number; readonly at: string } | undefined;
 
   constructor(options: KernelOptions<Command, Event, Head>);
   /** @internal Kernels for one caller are made by `limitedTo`. */
@@ -296,9 +296,8 @@ export class Kernel<Command, Event, Head> {
     const known = this.#heads.get(id);
     const isKnown = known !== undefined && known.hash === commit.hash && known.body === commit.body;
     const newest = isKnown ? known : this.#log.readOwn(id, commit)?.newest;
-    if (newest === undefined) return undefined;
-    if (!isKnown) this.#heads.set(id, newest);
-    return this.#admits === undefined ? newest : this.#admitted(newest);
+    if (newest !== undefined) this.#heads.set(id, newest);
+    return this.#admitted(newest);
   }
 
   #isOther({ kind }: SessionSummary): boolean {
@@ -340,7 +339,7 @@ export class Kernel<Command, Event, Head> {
   /** Returns the time as ISO 8601. A busy host makes many commits in one millisecond: its text is made once. */
   #time(): string {
     const now = this.#clock.now();
-    if (now !== this.#last.now) this.#last = { now, at: new Date(now).toISOString() };
+    if (this.#last?.now !== now) this.#last = { now, at: new Date(now).toISOString() };
     return this.#last.at;
   }
 

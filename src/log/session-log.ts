@@ -8,7 +8,7 @@ import {
   audit,
   checkPayload,
   checkSummary,
-  isIntact,
+  isChanged,
   type Made,
   type Receipt,
   type Recorded,
@@ -49,8 +49,8 @@ export class SessionLog<Event, Head> {
     } catch (error) {
       const { machine, hashKey } = this.#source;
       // The summary is not covered by the hash: another kind in it must not hide a change.
-      const isWhole = commit.sessionId === id && isIntact(commit, hashKey);
-      if (isWhole && commit.summary.kind !== machine.kind) return undefined;
+      const isOther = commit.sessionId === id && commit.summary.kind !== machine.kind;
+      if (isOther && !isChanged(commit, hashKey)) return undefined;
       throw error;
     }
   }

@@ -4,6 +4,7 @@ import { keyedRequest, ownKey } from "../../src/log/machine.js";
 import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { digest } from "../../src/workflow/json.js";
+import { AlteredStorage } from "./altered-storage.js";
 import { adding, type CounterHead, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";
 
 /** A storage in which another writer is faster, for the given number of times. */
@@ -126,9 +127,9 @@ describe("a session of another kind", () => {
       }
     };
     expect(await makeKernel({ storage }).kernel.audit(ID)).toMatchObject({ intact: false, versions: 0 });
-    storage.log = () => {
+    vi.spyOn(storage, "log").mockImplementationOnce(() => {
       throw new Error("the disk is gone");
-    };
+    });
     await expect(makeKernel({ storage }).kernel.audit(ID)).rejects.toThrow("the disk is gone");
   });
 
@@ -142,6 +143,15 @@ describe("a session of another kind", () => {
     };
     expect(await makeKernel({ storage }).kernel.find(ID)).toMatchObject({ head: { total: 1 } });
   });
+});
+
+it("a session whose commit is that of another session is refused, also if it is of another kind", async () => {
+  const { kernel, storage } = makeKernel();
+  await kernel.execute(OTHER_ID, adding(1));
+  const { read } = storage;
+  storage.read = () => read.call(storage, OTHER_ID);
+  const details = { reason: "it belongs to another session" };
+  await expect(otherKind(storage).find(ID)).rejects.toMatchObject({ code: "TAMPERED", details });
 });
 
 describe("a first commit", () => {
@@ -421,6 +431,15 @@ it("a session that was read as damaged by mistake, and is this kernel's own, is 
   expect(await kernel.find(ID)).toBeUndefined();
 });
 
+it("a session is removed once it has its tombstone", async () => {
+  const { kernel, storage } = makeKernel();
+  await kernel.execute(ID, adding(1));
+  const tombstone = vi.fn(() => kernel.execute(ID, doing("bury")));
+  await kernel.delete(ID, tombstone, () => false);
+  expect(tombstone).toHaveBeenCalledTimes(1);
+  expect(await storage.read(ID)).toBeUndefined();
+});
+
 describe("a removed session", () => {
   it("is not found after its tombstone, and its id cannot be used again", async () => {
     const { kernel, storage } = makeKernel();
@@ -535,6 +554,14 @@ describe("at", () => {
     await kernel.execute(ID, adding(1));
     expect(await kernel.at(ID, 1)).toMatchObject({ version: 1, at: "2026-01-01T00:00:00.000Z", head: { total: 1 } });
     expect(await kernel.at(ID, 2)).toMatchObject({ version: 2, at: "2026-01-01T00:00:01.000Z", head: { total: 2 } });
+  });
+
+  it("reads no other commit", async () => {
+    const { kernel, storage } = makeKernel();
+    await count(kernel, 3);
+    const log = vi.spyOn(storage, "log");
+    await kernel.at(ID, 2);
+    expect(log.mock.calls).toEqual([[ID, { after: 1, limit: 1 }]]);
   });
 
   it("throws if the commit does not exist", async () => {
@@ -694,6 +721,17 @@ describe("a kernel with cached heads", () => {
     expect(prepare.mock.calls).toMatchObject([[undefined, {}]]);
   });
 
+  it("knows nothing of a session that it has not found any more", async () => {
+    const { kernel, other } = hosts();
+    await kernel.execute(ID, adding(1));
+    await other.execute(ID, doing("bury"));
+    await other.remove(ID);
+    expect(await kernel.find(ID)).toBeUndefined();
+    const prepare = vi.fn(() => Promise.reject(new Error("there is none")));
+    await expect(kernel.execute(ID, prepare)).rejects.toThrow("there is none");
+    expect(prepare.mock.calls).toMatchObject([[undefined, {}]]);
+  });
+
   it("throws the storage's error, without a second attempt", async () => {
     const { kernel, storage, reads } = hosts();
     await kernel.execute(ID, adding(1));
@@ -745,6 +783,20 @@ describe("a kernel for one caller", () => {
     expect(await other.find(ID)).toMatchObject({ head: { total: 21 } });
   });
 
+  it("does not tell that another caller's session was changed, and finds none by a changed summary", async () => {
+    const storage = new AlteredStorage();
+    const { summary, head } = await makeKernel({ storage }).kernel.execute(ID, adding(20));
+    expect(head.total).toBe(20);
+    const fresh = () => makeKernel({ storage }).kernel;
+    const own = () => fresh().limitedTo(({ current }) => Number(current) < 10);
+    storage.edit(1, { body: "{}" });
+    await expect(fresh().find(ID)).rejects.toMatchObject({ code: "TAMPERED" });
+    expect(await own().find(ID)).toBeUndefined();
+    storage.edit(1, { summary: { ...summary, current: 1 } });
+    expect(await fresh().find(ID)).toMatchObject({ head });
+    expect(await own().find(ID)).toBeUndefined();
+  });
+
   it("refuses the id of another caller's session like that of a removed one", async () => {
     const { own, other, kernel } = limited();
     await other.execute(ID, adding(20));
@@ -756,10 +808,10 @@ describe("a kernel for one caller", () => {
     });
   });
 
-  it("writes nothing to a session that was handed over since the caller has seen it", async () => {
-    const { own, other } = limited(true);
+  it.each(["kernel", "other"] as const)("writes nothing to a session that was handed over (by %s)", async (by) => {
+    const { own, other, ...kernels } = limited(true);
     await own.execute(ID, adding(1));
-    await other.execute(ID, adding(20));
+    await { other, ...kernels }[by].execute(ID, adding(20));
     await expect(own.execute(ID, adding(1))).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await other.find(ID)).toMatchObject({ version: 2, head: { total: 21 } });
   });

@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { LogFold, type Recorded } from "../../src/log/commit.js";
+import { parseSessionId, type SessionId } from "../../src/workflow/names.js";
 import { adding, type CounterEvent, type CounterHead, count, ID, makeKernel, OTHER_ID } from "./counter.js";
 
 /** Creates a fold of the added numbers, and records the commits that it reads. */
@@ -81,10 +82,31 @@ it("LogFold refuses a log that ends before the version, and passes other errors 
   await kernel.execute(ID, adding(9));
   const log = vi.spyOn(kernel, "log").mockImplementation(async function* () {});
   await expect(fold.at(await current())).rejects.toMatchObject({ code: "TAMPERED", details: { version: 3 } });
-  log.mockImplementation(() => {
+  log.mockImplementationOnce(() => {
     throw new Error("the disk is gone");
   });
   await expect(fold.at(await current())).rejects.toThrow("the disk is gone");
   log.mockRestore();
   expect(await fold.at(await current())).toEqual([1, 2, 9]);
+});
+
+it.each([
+  ["7 values of logs of a million commits", 7, 1_000_000, ""],
+  ["15 values of logs of 32,768 commits", 15, 32_768, ""],
+  ["3 values with 8 MiB each", 3, 1, "x".repeat(8 * 1024 * 1024)],
+])("LogFold keeps %s, and drops the one that was not used for longest", async (_, fitting, version, text) => {
+  const first = await makeKernel().kernel.execute(ID, adding(1));
+  const read: SessionId[] = [];
+  const log = async function* (sessionId: SessionId) {
+    read.push(sessionId);
+    yield { ...first, sessionId, version };
+  };
+  const kept = [{ text }];
+  const add = (sum: number) => sum + 1;
+  const fold = new LogFold({ log }, 0, add, () => (text === "" ? [] : kept));
+  const ids = Array.from({ length: fitting + 1 }, (_, index) => parseSessionId(`counter_${index}`));
+  for (const sessionId of [...ids.slice(0, -1), ...ids, ...ids.slice(0, 1)]) {
+    expect(await fold.at({ sessionId, version, hash: first.hash })).toBe(1);
+  }
+  expect(read).toEqual([...ids, ids[0]]);
 });

@@ -368,6 +368,25 @@ describe("an audit", () => {
     });
   });
 
+  it.each([null, "1", {}, { version: 1 }, { hash: "f" }, { version: 1.5, hash: "f" }, { version: 1, hash: 7 }])(
+    "refuses what is no receipt: hosts may be in plain JavaScript (%j)",
+    async (receipt) => {
+      const { kernel } = await five();
+      const error = { code: "INVALID_INPUT", details: { field: "receipt", expected: "a version and a hash" } };
+      await expect(Reflect.apply(kernel.audit, kernel, [ID, receipt])).rejects.toMatchObject(error);
+    },
+  );
+
+  it("reads the first commit alone to find out of which kind the session is", async () => {
+    const { storage, fresh } = await five();
+    const log = vi.spyOn(storage, "log");
+    await fresh().audit(ID);
+    expect(log.mock.calls).toEqual([
+      [ID, { limit: 1 }],
+      [ID, {}],
+    ]);
+  });
+
   it("throws if the log cannot be read", async () => {
     const { storage, fresh } = await five();
     storage.alter = () => {
