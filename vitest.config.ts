@@ -31,7 +31,7 @@ const ALONE = [
   "test/cli/serve{,-routed}-in-process.test.ts",
   "test/gate/compile-rules.test.ts",
   "test/mcp/serve-over-stdio.test.ts",
-  "test/sandbox/{claim,replace,resolve}-faults.test.ts",
+  "test/sandbox/{change,claim,replace,resolve}-faults.test.ts",
   "test/storage/sqlite/without-zstd.test.ts",
   "test/rules/rule-language.test.ts",
   // A timer that another file has left would be a step of the simulated world.
