@@ -33,7 +33,7 @@ const ALONE = [
   "test/mcp/serve-over-stdio.test.ts",
   // Their servers are of another SDK than those of other files.
   "test/mcp/sdk-1{,-oldest}.test.ts",
-  "test/sandbox/{claim,replace,resolve}-faults.test.ts",
+  "test/sandbox/{change,claim,replace,resolve}-faults.test.ts",
   "test/storage/sqlite/without-zstd.test.ts",
   "test/rules/rule-language.test.ts",
   // A timer that another file has left would be a step of the simulated world.

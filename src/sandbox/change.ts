@@ -42,7 +42,7 @@ export function linkIn(root: string, path: string): string | undefined {
 /** Returns the bytes of a file; undefined if there is none. Throws `PATH_REFUSED` for anything else than a file of one name. */
 export function bytesBelow(root: string, path: string): Buffer | undefined {
   const folder = posix.dirname(path);
-  if (folder !== "." && statOf(join(root, folder)) === undefined) return undefined;
+  if (statOf(join(root, folder)) === undefined) return undefined;
   return inFolder(root, folder, (place) => {
     const file = join(place, posix.basename(path));
     return replaceable(file, path) === undefined ? undefined : readFileSync(file);
@@ -83,7 +83,7 @@ export function writeBelow(
 
 export function makeFolderBelow(root: string, path: string, mode?: number): void {
   inFolder(root, posix.dirname(path), (place) => {
-    mkdirSync(join(place, posix.basename(path)), mode === undefined ? {} : { mode });
+    mkdirSync(join(place, posix.basename(path)), mode);
   });
 }
 
@@ -120,8 +120,9 @@ function inFolder<T>(
   // Windows can't open folders.
   const handle = platform === "win32" ? undefined : openFolder(real, folder);
   try {
+    // Without a handle there is no such place.
     const place = `${handles}/${handle}`;
-    const opened = handle === undefined ? undefined : targetOf(place);
+    const opened = targetOf(place);
     if ((opened ?? realpathSync(real)) !== real) throw isLinked(folder);
     return step(opened === undefined ? real : place);
   } finally {

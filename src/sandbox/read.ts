@@ -40,7 +40,7 @@ export async function openChecked(root: string, path: string, resolve: Resolve =
     const { real, exists } = await resolve(root, path);
     if (!exists) throw notFound(path);
     const checked = await checkRegular(real, path);
-    const file = checked === undefined ? undefined : await openSame(root, real, checked);
+    const file = checked && (await openSame(root, real, checked));
     if (file !== undefined) return file;
   }
   throw pathRefused(path, "it changed while it was being opened", REMEDIES.again);
@@ -71,7 +71,7 @@ export async function openSame(
     // Synchronous: the kernel answers for an open file without disk access.
     const stats = fstatSync(handle.fd, { bigint: true });
     const isSafe = await (isSameFile(stats, checked)
-      ? isOpenInside(root, real, handle, stats, handles)
+      ? isOpenInside(root, real, handle, handles)
       : isAt(real, handle, handles));
     if (stats.isFile() && isSafe) file = { handle, stats, real };
   } finally {
@@ -89,13 +89,13 @@ export async function isOpenInside(
   root: string,
   real: string,
   handle: FileHandle,
-  stats: BigIntStats,
   handles = HANDLES,
 ): Promise<boolean> {
   const opened = await unlessGone(() => readlinkSync(`${handles}/${handle.fd}`));
   if (opened !== undefined) return isInside(root, opened);
   const again = await unlessGone(() => lstat(real, { bigint: true }));
-  return again !== undefined && isSameFile(again, stats) && (await unlessGone(() => realpath(real))) === real;
+  const isSame = again !== undefined && isSameFile(again, fstatSync(handle.fd, { bigint: true }));
+  return isSame && (await unlessGone(() => realpath(real))) === real;
 }
 
 /** The handle may have the checked path and another inode: a process has replaced the file by a rename. */
@@ -157,12 +157,12 @@ export function utf8(bytes: Uint8Array): string | undefined {
 /** Fills a buffer from an open file. Returns the number of bytes read, which is smaller if the file was truncated. */
 export async function fill(handle: FileHandle, bytes: Uint8Array, offset: number): Promise<number> {
   let filled = 0;
-  while (filled < bytes.length) {
+  for (;;) {
+    // A full buffer has no room for more: nothing is read, without a system call.
     const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, offset + filled);
-    if (bytesRead === 0) break;
+    if (bytesRead === 0) return filled;
     filled += bytesRead;
   }
-  return filled;
 }
 
 /** Reads an open file to its end, also one that has grown or reports no size, up to `limit`. Throws `TOO_LARGE`. */
@@ -197,11 +197,11 @@ export async function signFile(root: string, path: string, resolve: Resolve): Pr
 
 /** Builds a signature from a `stat`. It includes ctime because tools can set mtime back. */
 export function signatureOf(stats: BigIntStats): FileSignature {
-  const { dev, ino, size, mtimeNs, ctimeNs } = stats;
+  const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs, ctimeMs } = stats;
   return {
     key: [dev, ino, size, mtimeNs, ctimeNs].join(":"),
     size: Number(size),
-    changedAt: Number((mtimeNs > ctimeNs ? mtimeNs : ctimeNs) / 1_000_000n),
+    changedAt: Math.max(Number(mtimeMs), Number(ctimeMs)),
   };
 }
 

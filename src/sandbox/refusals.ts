@@ -108,7 +108,8 @@ const FILE_URI = String.raw`(?:file:(?:[\\/]|%(?:25){0,3}2f){0,6}(?:localhost)?)
 // All repetitions are bounded: texts are long and may be crafted to cause catastrophic backtracking.
 const SEPARATOR = String.raw`(?:\\{0,4}/{1,4}|\\{1,4}u00(?:2f|5c)|\\{1,8}|%(?:25){0,3}(?:2f|5c))`;
 const DRIVE = /^([a-z]):(?=[\\/]|$)/i;
-const ENTITIES: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
+/** The names that XML has for characters, each as one more alternative to their numbers. */
+const ENTITIES: Readonly<Record<string, string>> = { "&": "|amp", "<": "|lt", ">": "|gt", '"': "|quot", "'": "|apos" };
 /** On macOS these folders are links into /private, and programs name them with and without it. */
 const PRIVATE = /^\/private(?=\/(?:tmp|var|etc)(?:\/|$))/;
 
@@ -150,9 +151,8 @@ function partsOf(place: string): string[] {
 
 function spelledCharacter(char: string): string {
   // No format escapes these.
-  if (/^[\p{L}\p{N}_-]$/u.test(char) && char < "\u0080") return literal(char);
-  const apart = char.normalize("NFD");
-  const spellings = new Set([spelledAs(char), ...(apart === char ? [] : [[...apart].map(spelledAs).join("")])]);
+  if (/[\w-]/.test(char)) return literal(char);
+  const spellings = new Set([spelledAs(char), [...char.normalize("NFD")].map(spelledAs).join("")]);
   return `(?:${[...spellings].join("|")})`;
 }
 
@@ -163,18 +163,17 @@ function spelledAs(char: string): string {
   const hex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
   const code = codeOf(char);
   const ways = [
-    (char < "\u0080" ? String.raw`\\{0,4}` : "") + literal(char),
+    String.raw`\\{0,4}${literal(char)}`,
     bytes.map((byte) => `%(?:25){0,3}${hex(byte, 2)}`).join(""),
     bytes.map((byte) => String.raw`\\{1,4}x${hex(byte, 2)}`).join(""),
     bytes.map((byte) => String.raw`\\{1,4}${byte.toString(8).padStart(3, "0")}`).join(""),
     units.map((unit) => String.raw`\\{1,4}u${hex(unit, 4)}`).join(""),
     String.raw`\\{1,4}u\{0{0,4}${code.toString(16)}\}`,
-    `&#0{0,4}(?:${code}|x0{0,4}${code.toString(16)});`,
-    ...(ENTITIES[char] === undefined ? [] : [`&${ENTITIES[char]};`]),
-    // Encodings without this character show question marks.
-    ...(char < "\u0080" ? [] : [String.raw`\ufffd{1,4}`, String.raw`\?{1,4}`]),
+    `&(?:#0{0,4}(?:${code}|x0{0,4}${code.toString(16)})${ENTITIES[char] ?? ""});`,
   ];
-  return `(?:${ways.join("|")})`;
+  // Encodings without this character show question marks, and each has those of ASCII.
+  const lost = bytes.length > 1 ? String.raw`|\ufffd{1,4}|\?{1,4}` : "";
+  return `(?:${ways.join("|")}${lost})`;
 }
 
 function literal(char: string): string {

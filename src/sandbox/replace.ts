@@ -100,7 +100,7 @@ export async function writeTemporary(
   const handle = await open(temporary, "wx", 0o600);
   try {
     // A parent folder may have become a link since the file was read.
-    if (!(await isOpenInside(root, temporary, handle, await handle.stat({ bigint: true })))) {
+    if (!(await isOpenInside(root, temporary, handle))) {
       throw pathRefused(path, "it changed while it was being replaced", REMEDIES.again);
     }
     await handle.writeFile(data);
@@ -182,8 +182,10 @@ export async function whileClaimed<T>(
     if (own !== undefined) return runAndRelease(name, own, step);
     if (!wanted()) return undefined;
     const key = readClaim(name);
-    if (key !== seen?.key) seen = key === undefined ? undefined : { key, since: performance.now() };
-    else if (seen !== undefined && performance.now() - seen.since > staleAfter) await removeStale(file, name, seen.key);
+    if (key !== undefined) {
+      if (key !== seen?.key) seen = { key, since: performance.now() };
+      else if (performance.now() - seen.since > staleAfter) await removeStale(file, name, key);
+    }
     if (performance.now() - begun > limit) throw claimBlocked(basename(name), "other processes hold it all the time");
     await delay(Math.random() * PAUSE_MAX);
   }

@@ -55,7 +55,6 @@ export function resolveUnless(refuse: Refuse): Resolve {
 
 /** Returns true if the last name of a path (its form is already checked) below a real root is a link. */
 export async function isLink(root: string, path: string): Promise<boolean> {
-  if (path === ".") return false;
   const { real, exists } = await resolveInside(root, posix.dirname(path));
   if (!exists) return false;
   const stats = await lstat(join(real, posix.basename(path))).catch((error: unknown) => {

@@ -211,7 +211,7 @@ async function readText(root: string, path: string, maxBytes: number, resolve: R
 async function makeNewFolder(root: string, path: string, resolve: Resolve): Promise<boolean> {
   await makeFolders(root, posix.dirname(path), resolve);
   // Resolve first: a refused path must leave no folder behind.
-  return (await resolve(root, path)).exists ? false : makeFolder(root, path, resolve);
+  return (await resolve(root, path)).exists ? false : makeFolder(root, path);
 }
 
 /** Replaces errors of the file system: their messages hold absolute paths. */

@@ -40,11 +40,11 @@ export async function saveFile(
   const data = Buffer.from(text);
   if (data.length > maxBytes) throw tooLarge(path, data.length, maxBytes);
   if (path === ".") throw pathRefused(path, "it is a folder, not a file", REMEDIES.file);
-  // Resolve first: a refused path must leave no folders behind, and `holdFolder` checks the folder only.
+  // Resolve first: a refused path must leave no folders behind. Below, only the folder is checked.
   await resolve(root, path);
   const folder = posix.dirname(path);
   await makeFolders(root, folder, resolve);
-  const held = await holdFolder(root, folder, { resolve });
+  const held = await holdFolder(root, folder);
   const target = join(held.place, posix.basename(path));
   const temporary = temporaryName(target, randomBytes(12).toString("hex"));
   try {
@@ -114,14 +114,14 @@ interface HoldOptions {
 
 /** Makes a folder below a real root and its missing parents, for their owner only. Does nothing if it exists. */
 export async function makeFolders(root: string, path: string, resolve: Resolve): Promise<void> {
-  if (path === "." || (await resolve(root, path)).exists) return;
+  if ((await resolve(root, path)).exists) return;
   await makeFolders(root, posix.dirname(path), resolve);
-  await makeFolder(root, path, resolve);
+  await makeFolder(root, path);
 }
 
 /** Makes a folder in an existing one. Returns false if the name is taken, also by a concurrent caller. */
-export async function makeFolder(root: string, path: string, resolve = resolveInside): Promise<boolean> {
-  const parent = await holdFolder(root, posix.dirname(path), { resolve });
+export async function makeFolder(root: string, path: string): Promise<boolean> {
+  const parent = await holdFolder(root, posix.dirname(path));
   try {
     await mkdir(join(parent.place, posix.basename(path)), { mode: 0o700 });
     await parent.sync();
@@ -150,7 +150,7 @@ export async function holdFolder(root: string, path: string, options: HoldOption
   const handle = await openFolder(real, path);
   let held: HeldFolder | undefined;
   try {
-    if (!(await isOpenInside(root, real, handle, await handle.stat({ bigint: true }), handles))) {
+    if (!(await isOpenInside(root, real, handle, handles))) {
       throw pathRefused(path, "it changed while it was being opened", REMEDIES.again);
     }
     const place = `${handles}/${handle.fd}`;

@@ -1,13 +1,13 @@
 import type * as fs from "node:fs";
-import { renameSync, writeFileSync } from "node:fs";
+import { renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { dirname, extname, join } from "node:path";
+import { afterEach, expect, it, vi } from "vitest";
 import { claimName, whileClaimed } from "../../src/sandbox/replace.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-/** Runs right before the right to delete a claim is created. */
-const hooks = vi.hoisted(() => ({ beforeRight: () => {} }));
+/** Runs right before the right to delete a claim is created, or a file is deleted. */
+const hooks = vi.hoisted(() => ({ beforeRight: () => {}, beforeDelete: (_file: string) => {} }));
 
 vi.mock("node:fs", async (original) => {
   const real = await original<typeof fs>();
@@ -15,7 +15,28 @@ vi.mock("node:fs", async (original) => {
     if (String(args[0]).endsWith(".tmp")) hooks.beforeRight();
     return real.openSync(...args);
   };
-  return { ...real, openSync };
+  const rmSync = (file: string, options?: fs.RmOptions) => {
+    hooks.beforeDelete(file);
+    real.rmSync(file, options);
+  };
+  return { ...real, openSync, rmSync };
+});
+
+afterEach(() => {
+  hooks.beforeRight = hooks.beforeDelete = () => {};
+});
+
+it("accepts that another process deletes the same claims at the same moment", async () => {
+  const file = join(await temporaryFolder(), "tasks.md");
+  const deleted: string[] = [];
+  hooks.beforeDelete = (path) => {
+    unlinkSync(path);
+    deleted.push(extname(path));
+  };
+  await writeFile(claimName(file), "left behind");
+  expect(await whileClaimed(file, () => "done", undefined, 0)).toBe("done");
+  // The old claim, the right to delete it, and the own claim.
+  expect(deleted).toEqual([".claim", ".tmp", ".claim"]);
 });
 
 it("does not delete a claim that replaced the old one while the right to delete that was acquired", async () => {

@@ -130,6 +130,16 @@ it("whileClaimed waits up to a limit for claims that others create all the time"
   await expect(whileClaimed(file, () => "done", others, 5000, 50)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
 });
 
+it("sweepTemporary deletes what is older than a minute", async () => {
+  const left = temporaryName(file, "0a1b");
+  await writeFile(left, "");
+  await utimes(left, 1000, 1000);
+  await sweepTemporary(file, 1_060_000);
+  expect(beside()).toHaveLength(1);
+  await sweepTemporary(file, 1_060_001);
+  expect(beside()).toEqual([]);
+});
+
 it("whileClaimed deletes an old claim even if an old right to delete it exists", async () => {
   await writeFile(claim, "");
   const { ino, mtimeNs } = await stat(claim, { bigint: true });

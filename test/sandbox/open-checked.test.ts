@@ -58,6 +58,15 @@ describe("openSame", () => {
     expect(await openSame(root, file, checked)).toBeUndefined();
   });
 
+  it("accepts a file that replaced the checked one, and was itself replaced once it was open", async () => {
+    const [checked, handles] = [await stat(join(base, "out", "file")), join(base, "handles")];
+    await mkdir(handles);
+    for (let index = 0; index < 512; index += 1) await symlink(`${file} (deleted)`, join(handles, String(index)));
+    const opened = await openSame(root, file, checked, handles);
+    expect(await opened?.handle.readFile("utf8")).toBe("inside");
+    await opened?.handle.close();
+  });
+
   it("refuses a file that is missing, or has become a link or a FIFO", async () => {
     const checked = await stat(file);
     await rename(file, join(root, "kept"));
@@ -86,8 +95,7 @@ describe("openSame", () => {
 
   it("checks a second time that the file is the opened one, and is still there", async () => {
     const handle = await open(file, "r");
-    const isSame = async () =>
-      isOpenInside(root, file, handle, await handle.stat({ bigint: true }), join(base, "none"));
+    const isSame = async () => isOpenInside(root, file, handle, join(base, "none"));
     expect(await isSame()).toBe(true);
     await writeFile(join(root, "another"), "another");
     await rename(join(root, "another"), file);
@@ -205,6 +213,8 @@ describe("readBounded", () => {
     expect(new TextDecoder().decode(await readBounded(handle, "file", 0, 15))).toBe("inside and more");
     await expect(readBounded(handle, "file", 6, 14)).rejects.toMatchObject({ code: "TOO_LARGE" });
     await expect(readBounded(handle, "file", 15, 14)).rejects.toMatchObject({ code: "TOO_LARGE" });
+    // Not a byte more is read than shows that the file is too large.
+    await expect(readBounded(handle, "file", 4, 5)).rejects.toMatchObject({ details: { bytes: 6, limit: 5 } });
     await handle.close();
   });
 });

@@ -1,6 +1,7 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { writeBelow } from "../../src/sandbox/change.js";
 import { sha256, syncFolder, whileClaimed } from "../../src/sandbox/replace.js";
 import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { holdFolder } from "../../src/sandbox/save.js";
@@ -26,6 +27,8 @@ it("every call closes what it has opened, also if it is refused", async () => {
     whileClaimed: () => whileClaimed(join(root, "file"), () => "done"),
     syncFolder: () => syncFolder(root),
     holdFolder: async () => (await holdFolder(root, ".")).close(),
+    writeBelow: async () => writeBelow(root, "written", "x"),
+    "writeBelow through a link": async () => expect(() => writeBelow(root, "way/inner/x", "x")).toThrow("refused"),
     "a folder outside": () => expect(holdFolder(root, "way/inner", { resolve })).rejects.toThrow("refused"),
     "a file that is too large": () => expect(sandbox.read("file", { maxBytes: 1 })).rejects.toThrow("larger"),
   };

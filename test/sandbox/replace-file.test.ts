@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import {
   chmod,
+  chown,
   link,
   lstat,
   mkdir,
@@ -10,6 +11,7 @@ import {
   rm,
   stat,
   symlink,
+  truncate,
   utimes,
   writeFile,
 } from "node:fs/promises";
@@ -98,6 +100,13 @@ describe("replace", () => {
     await rm(join(root, "other"));
     expect(await replace("dir/file")).toBe(true);
     expect((await stat(file)).mode & 0o777).toBe(0o444);
+  });
+
+  it("keeps the owner of the file", async ({ skip }) => {
+    skip(process.getuid?.() !== 0, "only root may change an owner");
+    await chown(file, 1234, 2345);
+    expect(await replace("dir/file")).toBe(true);
+    expect(await stat(file)).toMatchObject({ uid: 1234, gid: 2345 });
   });
 
   it("deletes the temporary files of killed writers, and nothing else", async () => {
@@ -193,6 +202,7 @@ describe("renameIfSame", () => {
   it.each([
     ["has other bytes", () => writeFile(file, "odd")],
     ["is longer", () => writeFile(file, "older")],
+    ["has become too large to be read", () => truncate(file, 2 ** 40)],
     ["was deleted", () => rm(file)],
     ["has become a link", () => rm(file).then(() => symlink(join(base, "out", "file"), file))],
     ["has become a FIFO", () => rm(file).then(() => void execFileSync("mkfifo", [file]))],
