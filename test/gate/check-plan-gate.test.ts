@@ -341,6 +341,7 @@ describe("tasks that are noted as done", () => {
       expect(problems(withNoted(claimed, ["1.1", "3"]), noItems), JSON.stringify(claimed)).toEqual([]);
     }
     const evidence = { tasks_completed: ["3"], validation_gate: { 1: true } };
+    expect(withNoted({}, ["1.1"])).toEqual({ tasks_completed: ["1.1"] });
     expect(withNoted(evidence, ["1.1", "3"])).toEqual({ ...evidence, tasks_completed: ["3", "1.1"] });
   });
 

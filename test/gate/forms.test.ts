@@ -29,7 +29,7 @@ describe("the form of a value", () => {
     [{ type: "string", description: "x".repeat(201) }, `<text: ${"x".repeat(200)}>`],
     [{ enum: ["a", 2] }, '<one of "a", 2>'],
     [{ type: "array", items: { type: "string" }, minItems: 2, maxItems: 3 }, "<2 or more texts: at most 3 of them>"],
-    [{ type: "array" }, "<list of values>"],
+    [{ type: "array", minItems: 0 }, "<list of values>"],
     ...["integer", "number", "boolean", "object"].map((type): [JsonObject, string] => [
       ...([{ type: "array", items: { type } }, `<list of ${type}s>`] as const),
     ]),
