@@ -19,7 +19,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
 import { exampleOf, isBlank, isOfType, visibleText } from "../workflow/field-types.js";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
-import { isSame } from "../workflow/json-schema-values.js";
+import { isSame, listOf } from "../workflow/json-schema-values.js";
 import { nearest, shown } from "../workflow/names.js";
 import type {
   FieldDefinition,
@@ -31,7 +31,7 @@ import type {
   VerifyDefinition,
   WorkflowStructure,
 } from "../workflow/structure.js";
-import { exampleAt, expectedBy, schemaAt } from "./fields.js";
+import { exampleAt, expectedBy, fieldsOf, propertiesOf, schemaAt } from "./fields.js";
 import { checkPlanGate } from "./plan-gate.js";
 import {
   type CompiledRules,
@@ -125,6 +125,16 @@ export function checksOf(gate: GateDefinition): readonly VerifyDefinition[] {
   return "verify" in gate ? (gate.verify ?? []) : [];
 }
 
+/** Returns the names of the fields that a gate asks proofs for. */
+export function proofsOf(gate: GateDefinition): readonly string[] {
+  return "proofs" in gate ? (gate.proofs ?? []) : [];
+}
+
+/** Returns the names of what is waived in a copy of a gate. */
+export function waivedIn(gate: GateDefinition): readonly string[] {
+  return "waived" in gate ? (gate.waived ?? []) : [];
+}
+
 /** Begins the names of checks that belong to the gate as a whole. */
 export const WHOLE = "verified_by.";
 
@@ -133,10 +143,9 @@ export const WHOLE = "verified_by.";
  * for the first one. A copy of a gate without what is waived keeps these numbers.
  */
 export function wholeChecks(gate: GateDefinition): readonly (readonly [name: string, VerifyDefinition])[] {
-  if (gate.kind === "open") return [];
   // A field may be called like a check: then a waiver of that name is for the field.
-  const fields = gate.kind === "fields" ? gate.fields.map(({ name }) => name) : [];
-  const waived = new Set(gate.waived?.filter((name) => !fields.includes(name)));
+  const fields = fieldsOf(gate).map(({ name }) => name);
+  const waived = new Set(waivedIn(gate).filter((name) => !fields.includes(name)));
   let number = 0;
   return checksOf(gate).flatMap((check) => {
     if (check.field !== undefined) return [];
@@ -162,7 +171,7 @@ function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext
     return verdict([...blocking, ...shut], softened);
   }
   const faulty = new Set(found.map(({ field }) => field));
-  const leftOut = new Set((gate.waived ?? []).filter((name) => (ownValue(evidence, name) ?? null) === null));
+  const leftOut = new Set(waivedIn(gate).filter((name) => (ownValue(evidence, name) ?? null) === null));
   const unmet = context.rules.check(evidence, context.surroundings ?? {}, faulty, leftOut);
   return gate.strict ? verdict([...blocking, ...unmet], softened) : verdict(blocking, [...softened, ...unmet]);
 }
@@ -245,7 +254,7 @@ function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, gate:
     got: value === undefined ? "nothing" : shown(value),
     expected: schema && expectedBy(schema),
     // A check of several values may refuse what another one of its place accepts.
-    example: wanted === undefined || (value !== undefined && isSame(wanted, value)) ? undefined : wanted,
+    example: isSame(wanted, value) ? undefined : wanted,
   };
 }
 
@@ -278,13 +287,15 @@ function withoutDetails({ field, problem }: Problem): Problem {
 function copiedProblems(gate: FieldGate | SchemaGate, evidence: JsonObject): Problem[] {
   const examples = examplesOf(gate);
   if (![...examples.values()].some((values) => values.length > 0)) return [];
-  const submitted = Object.entries(evidence).filter(
-    ([name, value]) => examples.has(name) && value !== null && typeof value !== "boolean",
-  );
-  const same = submitted.filter(([name, value]) => examples.get(name)?.includes(comparable(value)));
-  const certain = same.filter(([, value]) => typeof value !== "number");
+  const submitted = Object.entries(evidence).flatMap(([name, value]) => {
+    const known = examples.get(name);
+    if (known === undefined || value === null || typeof value === "boolean") return [];
+    return [{ name, value, isExample: known.includes(comparable(value)) }];
+  });
+  const same = submitted.filter(({ isExample }) => isExample);
+  const certain = same.filter(({ value }) => typeof value !== "number");
   const copied = certain.length === 0 && same.length === submitted.length ? same : certain;
-  return copied.map(([name, value]) => ({
+  return copied.map(({ name, value }) => ({
     field: name,
     problem: "copied",
     message: `'${name}' is the example of the gate's author: submit what your own work gave`,
@@ -307,12 +318,10 @@ function examplesOf(gate: FieldGate | SchemaGate): ReadonlyMap<string, readonly 
     return examples;
   }
   const { example = {}, jsonSchema, allowExample } = gate;
-  const properties = isJsonObject(jsonSchema?.properties) ? jsonSchema.properties : {};
-  for (const name of [...Object.keys(example), ...Object.keys(properties)]) {
-    const property = properties[name];
-    const listed = isJsonObject(property) && Array.isArray(property.examples) ? property.examples : [];
-    const own = Object.hasOwn(example, name) ? example[name] : undefined;
-    const all = own === undefined ? listed : [own, ...listed];
+  const own = new Map(Object.entries(example).map(([name, value]) => [name, [value]]));
+  const properties = propertiesOf(jsonSchema);
+  for (const name of [...own.keys(), ...properties.keys()]) {
+    const all = [...listOf(own.get(name)), ...listOf(properties.get(name)?.examples)];
     examples.set(name, allowExample || checked.has(name) ? [] : all.map(comparable));
   }
   return examples;
@@ -324,7 +333,7 @@ function comparable(value: JsonValue): string {
 }
 
 function plain(value: JsonValue): JsonValue {
-  if (typeof value === "string") return visibleText(value).replace(/\s+/g, "").toLowerCase();
+  if (typeof value === "string") return visibleText(value).replace(/\s/g, "").toLowerCase();
   if (Array.isArray(value)) return value.map(plain);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));

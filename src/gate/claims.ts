@@ -8,7 +8,7 @@ import { isInvisible } from "../workflow/field-types.js";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import type { GateDefinition } from "../workflow/structure.js";
-import { checksOf } from "./check-gate.js";
+import { checksOf, proofsOf, waivedIn } from "./check-gate.js";
 import { fieldsOf, propertiesOf } from "./fields.js";
 import { proofFormat } from "./format.js";
 import { ITEMS_FIELD, requiredItems } from "./plan-gate.js";
@@ -66,10 +66,6 @@ export function readClaims(gate: GateDefinition, evidence: JsonObject): ReadClai
     return claim;
   });
   return { evidence: plain, proofs, problems };
-}
-
-function proofsOf(gate: GateDefinition): readonly string[] {
-  return gate.kind === "open" ? [] : (gate.proofs ?? []);
 }
 
 /** Returns evidence with what `read` makes of the claims in these fields; in a plan's gate, of each item's. */
@@ -145,7 +141,7 @@ function trimmed(word: string): string {
 }
 
 /** A path, and what stands behind it: a line, a heading, a test. A drive is part of the path, so that it is refused. */
-const PLACE = /^((?:[A-Za-z]:(?=[\\/]))?[^:#]*)(.*)$/s;
+const PLACE = /((?:[A-Za-z]:(?=[\\/]))?[^:#]*)(.*)/s;
 /** `:12`, `:12-15`, `:12:3`, `#L12`, `#L12-L15`. */
 const LINES = /^(?::|#L?)(\d+)(?:-L?(\d+))?(?:[:C].*)?$/s;
 /** The name of a file with an ending. */
@@ -191,9 +187,8 @@ interface SaidFalse {
 export function readFalse(
   gate: GateDefinition,
   evidence: JsonObject,
-  enforcement: Enforcement = "strict",
+  enforcement?: Enforcement,
 ): SaidFalse | undefined {
-  if (!Object.values(evidence).some((value) => typeof value === "object")) return undefined;
   const reasons = new Map<string, string>();
   const plain = withClaims(gate, gate.kind === "plan" ? [ITEMS_FIELD] : booleansIn(gate), evidence, (name, value) => {
     const why = isJsonObject(value) ? reasonIn(value) : undefined;
@@ -208,7 +203,7 @@ export function readFalse(
   const unmet = new Map([...reasons].filter(([name]) => names.includes(name)));
   return {
     evidence: Object.fromEntries(Object.entries(plain).filter(([name]) => !unmet.has(name))),
-    gate: unmet.size === 0 ? gate : waive(gate, [...waivedIn(gate), ...unmet.keys()]),
+    gate: waive(gate, [...waivedIn(gate), ...unmet.keys()]),
     unmet,
     problems: [...unmet.keys()].map((field): Problem => {
       const message = `'${field}' is said to be false: only a person can waive it`;
@@ -223,10 +218,6 @@ const WHY_MAX = 1000;
 function reasonIn({ value, why, ...others }: JsonObject): string | undefined {
   if (value !== false || typeof why !== "string" || Object.keys(others).length > 0) return undefined;
   return isInvisible(why) || why.length > WHY_MAX ? undefined : why.trim();
-}
-
-function waivedIn(gate: GateDefinition): readonly string[] {
-  return gate.kind === "open" ? [] : (gate.waived ?? []);
 }
 
 /** With proofs, a claim is an object. */

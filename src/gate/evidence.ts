@@ -171,7 +171,7 @@ function copy(walk: Walk, value: unknown): JsonValue {
   switch (typeof value) {
     case "string":
       walk.characters += value.length + 2;
-      if (value.startsWith("<") && isPlaceholder(value)) refuse(walk, PLACEHOLDER_REFUSED);
+      if (isPlaceholder(value)) refuse(walk, PLACEHOLDER_REFUSED);
       return value;
     case "boolean":
       walk.characters += value ? 4 : 5;

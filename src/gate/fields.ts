@@ -46,9 +46,8 @@ export function schemaAt(schema: JsonObject | undefined, path: readonly Property
 }
 
 /** Returns the schemas of an object's properties, by name. */
-export function propertiesOf(schema: JsonObject | undefined): ReadonlyMap<string, JsonObject> {
-  const { properties } = schema ?? {};
-  const known = Object.entries(isJsonObject(properties) ? properties : {});
+export function propertiesOf(schema: JsonObject = {}): ReadonlyMap<string, JsonObject> {
+  const known = Object.entries(isJsonObject(schema.properties) ? schema.properties : {});
   return new Map(known.map(([name, own]) => [name, isJsonObject(own) ? resolved(own, schema) : {}]));
 }
 
@@ -56,16 +55,15 @@ export function propertiesOf(schema: JsonObject | undefined): ReadonlyMap<string
 const DEFINED = "#/$defs/";
 
 /** Returns a schema together with the one that it refers to, if any. */
-function resolved(schema: JsonObject, root: JsonObject | undefined): JsonObject {
+function resolved(schema: JsonObject, root: JsonObject): JsonObject {
   const { $ref, ...own } = schema;
   if (typeof $ref !== "string" || !$ref.startsWith(DEFINED)) return schema;
-  const target = ownValue(root?.$defs, $ref.slice(DEFINED.length));
+  const target = ownValue(root.$defs, $ref.slice(DEFINED.length));
   return isJsonObject(target) ? { ...target, ...own } : schema;
 }
 
 /** Returns the outermost properties, of all branches of a union, that are marked `waivable: false` or hold a part that is. */
-export function fixedIn(schema: JsonObject | undefined): string[] {
-  if (schema === undefined) return [];
+export function fixedIn(schema: JsonObject = {}): string[] {
   const found = new Set<string>();
   const seen = new Set<unknown>();
   const collect = (value: JsonValue | undefined): void => {

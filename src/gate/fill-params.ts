@@ -80,7 +80,7 @@ export function hasPlaceholder(text: string): boolean {
 /** Returns params with each text changed, also inside lists and objects. `isItem` is true for an element of a list. */
 function eachText(
   params: JsonObject,
-  { verbatim = [] }: FillOptions,
+  { verbatim }: FillOptions,
   change: (text: string, isItem: boolean) => JsonValue,
 ): JsonObject {
   const changed = (value: JsonValue, isItem = false): JsonValue => {
@@ -90,13 +90,13 @@ function eachText(
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changed(inner)]));
   };
   // `Object.fromEntries` makes own properties of all keys, also of `__proto__`.
-  const entries = Object.entries(params).map(([key, value]) => [key, verbatim.includes(key) ? value : changed(value)]);
+  const entries = Object.entries(params).map(([key, value]) => [key, verbatim?.includes(key) ? value : changed(value)]);
   return Object.fromEntries(entries);
 }
 
 function fillText(text: string, values: PlaceholderValues): JsonValue {
-  const [only, ...others] = namesIn(text);
-  if (only === undefined || others.length > 0 || text !== `{${only}}`) return insertInto(text, values);
+  const only = namesIn(text).find((name) => text === `{${name}}`);
+  if (only === undefined) return insertInto(text, values);
   const value = placeholderValue(only, values);
   return typeof value === "string" ? checkedText(value, only) : value;
 }

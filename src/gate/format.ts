@@ -9,7 +9,7 @@ import type {
   RuleDefinition,
   VerifyDefinition,
 } from "../workflow/structure.js";
-import { revealOf, WHOLE, wholeChecks } from "./check-gate.js";
+import { checksOf, proofsOf, revealOf, WHOLE, wholeChecks } from "./check-gate.js";
 import { fieldsOf } from "./fields.js";
 import { checkedFields, ITEMS_FIELD, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 import type { Problem, Verdict } from "./verdict.js";
@@ -35,8 +35,7 @@ export function requiredFormat(gate: GateDefinition): JsonObject {
     case "none":
       return { type: "object" };
     case "names": {
-      const isProved = (name: string) => "proofs" in gate && gate.proofs?.includes(name) === true;
-      const properties = namesOf(gate).map((name) => [name, isProved(name) ? PROOF_FORMAT : {}]);
+      const properties = namesOf(gate).map((name) => [name, proofsOf(gate).includes(name) ? PROOF_FORMAT : {}]);
       return { type: "object", properties: Object.fromEntries(properties) };
     }
     default:
@@ -83,14 +82,14 @@ export function measuredOutcome(gate: GateDefinition, verdict: Verdict) {
 
 function fullFormat(gate: GateDefinition): JsonObject {
   switch (gate.kind) {
-    case "open":
-      return { type: "object" };
     case "schema":
       return gate.jsonSchema ?? { type: "object" };
     case "fields":
       return fieldsSchema(gate);
     case "plan":
       return planFormat(gate);
+    case "open":
+      return { type: "object" };
   }
 }
 
@@ -100,15 +99,17 @@ function fullFormat(gate: GateDefinition): JsonObject {
  * evidence.
  */
 function fieldsSchema(gate: FieldGate): JsonObject {
-  const { fields, rules = [], verify = [], proofs = [] } = gate;
+  const { fields, rules = [] } = gate;
   const required = fields.filter((field) => field.required).map(({ name }) => name);
   return {
     type: "object",
     properties: Object.fromEntries(
       fields.map((field) => {
-        const checks = verify.filter((check) => check.field === field.name).map(inWordsOf);
+        const checks = checksOf(gate)
+          .filter((check) => check.field === field.name)
+          .map(inWordsOf);
         const schema = fieldSchema(field, checks);
-        return [field.name, proofs.includes(field.name) ? proofFormat(schema) : schema];
+        return [field.name, proofsOf(gate).includes(field.name) ? proofFormat(schema) : schema];
       }),
     ),
     ...(required.length === 0 ? {} : { required }),

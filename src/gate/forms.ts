@@ -60,7 +60,7 @@ const NAME = /^[A-Za-z_]\w*$/;
 function shapeOf(example: JsonValue | undefined): JsonObject {
   if (Array.isArray(example)) return { type: "array", items: shapeOf(example[0]) };
   if (typeof example === "number") return { type: Number.isInteger(example) ? "integer" : "number" };
-  if (!isJsonObject(example)) return example === undefined || example === null ? {} : { type: typeof example };
+  if (!isJsonObject(example)) return example === null ? {} : { type: typeof example };
   const members = Object.entries(example);
   if (members.length === 0 || !members.every(([name]) => NAME.test(name))) return { type: "object" };
   return { type: "object", properties: Object.fromEntries(members.map(([name, one]) => [name, shapeOf(one)])) };
@@ -70,24 +70,24 @@ function shapeOf(example: JsonValue | undefined): JsonObject {
 const WORDS_MAX = 200;
 
 /** The words for the types of JSON Schema, for one and for several. */
-const KINDS: Readonly<Record<string, readonly [one: string, several: string]>> = {
-  string: ["text", "texts"],
-  integer: ["integer", "integers"],
-  number: ["number", "numbers"],
-  boolean: ["boolean", "booleans"],
-  object: ["object", "objects"],
-  array: ["list", "lists"],
-};
+const KINDS: ReadonlyMap<JsonValue | undefined, readonly [one: string, several: string]> = new Map([
+  ["string", ["text", "texts"]],
+  ["integer", ["integer", "integers"]],
+  ["number", ["number", "numbers"]],
+  ["boolean", ["boolean", "booleans"]],
+  ["object", ["object", "objects"]],
+  ["array", ["list", "lists"]],
+]);
 
 function kindOf(schema: JsonObject, root: JsonObject): string {
   if (schema.const !== undefined) return typeof schema.const === "boolean" ? "boolean" : "value";
   if (Array.isArray(schema.enum)) return `one of ${schema.enum.map((value) => JSON.stringify(value)).join(", ")}`;
-  const [one] = typeof schema.type === "string" ? (KINDS[schema.type] ?? []) : [];
-  if (schema.type !== "array") return one ?? "value";
+  const [one] = KINDS.get(schema.type) ?? ["value"];
+  if (schema.type !== "array") return one;
   const item = isJsonObject(schema.items) ? { ...targetOf(schema.items, root), ...schema.items } : {};
-  const [, several = "values"] = typeof item.type === "string" ? (KINDS[item.type] ?? []) : [];
-  const least = typeof schema.minItems === "number" ? schema.minItems : 0;
-  return least > 0 ? `${least} or more ${several}` : `list of ${several}`;
+  const several = KINDS.get(item.type)?.[1] ?? "values";
+  const least = Number(schema.minItems);
+  return least > 0 ? `${least} or more ${several}` : `${one} of ${several}`;
 }
 
 /** The bounds of JSON Schema, each with its words. */

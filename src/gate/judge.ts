@@ -47,11 +47,11 @@ interface Checks<Verification> {
 export async function judge<Verification>(
   gate: GateDefinition,
   evidence: JsonObject,
-  { enforcement = "strict", found = [], schemaResult, surroundings, verify }: Checks<Verification>,
+  { enforcement, found = [], schemaResult, surroundings, verify }: Checks<Verification>,
 ): Promise<Judged<Verification>> {
-  const rules = schemaResult === undefined ? await compileRules(gate) : undefined;
-  const more = rules === undefined ? { enforcement } : { enforcement, rules, surroundings: await surroundings() };
-  const verdict = withFound(checkGate(gate, evidence, schemaResult === undefined ? more : { schemaResult }), found);
+  const rules = await compileRules(gate);
+  const more = rules === undefined ? {} : { rules, surroundings: await surroundings() };
+  const verdict = withFound(checkGate(gate, evidence, { enforcement, schemaResult, ...more }), found);
   const verified = verdict.passed ? await verify?.() : undefined;
   if (verified === undefined) return { verdict };
   return { verdict: withFound(verdict, verified.problems), verification: verified.verification };

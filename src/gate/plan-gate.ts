@@ -11,15 +11,15 @@ import type { Problem } from "./verdict.js";
 
 /** Returns a problem for each required task and each validation item that is not claimed. */
 export function checkPlanGate(gate: PlanGate, evidence: JsonObject): Problem[] {
-  const { items, waived = [] } = gate;
+  const { items, waived } = gate;
   const found = itemProblems(items, ownValue(evidence, ITEMS_FIELD));
-  return [...taskProblems(gate, evidence), ...found.filter(({ field }) => !waived.includes(field))];
+  return [...taskProblems(gate, evidence), ...found.filter(({ field }) => !waived?.includes(field))];
 }
 
 /** Returns the items that must be claimed, by number. */
-export function requiredItems({ items, waived = [] }: PlanGate): Record<string, string> {
+export function requiredItems({ items, waived }: PlanGate): Record<string, string> {
   const numbered = items.map((text, index): [string, string] => [`${index + 1}`, text]);
-  return Object.fromEntries(numbered.filter(([number]) => !waived.includes(`${ITEMS_FIELD}.${number}`)));
+  return Object.fromEntries(numbered.filter(([number]) => !waived?.includes(`${ITEMS_FIELD}.${number}`)));
 }
 
 /** Returns the fields of the evidence that the checks of a plan's gate read, such as `where`, each with what it has to hold. */

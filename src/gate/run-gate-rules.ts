@@ -44,7 +44,7 @@ export async function createRules(gate: FieldGate, place?: GatePlace): Promise<C
       const variables = variablesOf(read, evidence, surroundings);
       const problems = [...broken];
       for (const one of ready) {
-        if (faulty.size + waived.size > 0 && isSkipped(one, faulty, waived)) continue;
+        if (isSkipped(one, faulty, waived)) continue;
         const problem = checkRule(one, evidence, variables);
         if (problem !== undefined) problems.push(problem);
       }
@@ -76,8 +76,7 @@ function ruleProblem(
 
 /** Returns the fields that some rule reads by name; all of them where a rule may read any. */
 function fieldsRead({ fields }: FieldGate, ready: readonly ReadyRule[]): readonly FieldDefinition[] {
-  if (ready.some(({ compiled }) => compiled.names === undefined)) return fields;
-  return fields.filter(({ name }) => ready.some(({ compiled }) => compiled.names?.has(name)));
+  return fields.filter(({ name }) => ready.some(({ compiled: { names } }) => names === undefined || names.has(name)));
 }
 
 const NO_SESSION = new SessionValue();

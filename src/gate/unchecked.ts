@@ -6,7 +6,7 @@ export function uncheckedFields(
   evidence: JsonObject,
   verification: readonly { readonly field?: string | undefined; readonly ok: boolean }[],
 ): string[] {
-  const checked = new Set(verification.flatMap(({ ok, field }) => (ok && field !== undefined ? [field] : [])));
+  const checked = new Set(verification.filter(({ ok }) => ok).map(({ field }) => field));
   return Object.keys(evidence).filter((name) => !checked.has(name));
 }
 

@@ -69,7 +69,6 @@ export function waiverName(gate: GateDefinition, given: string): string {
 
 /** Returns what a gate says of a requirement, for the person who decides on a waiver; undefined if it says nothing. */
 export function requirementText(gate: GateDefinition, name: string): string | undefined {
-  if (gate.kind === "open") return undefined;
   const about = descriptionOf(gate, name);
   const checks = namedChecks(gate).flatMap(([named, check]) => (named === name ? [check] : []));
   const ran = checks.map(({ verifier, params }) => {
@@ -80,7 +79,7 @@ export function requirementText(gate: GateDefinition, name: string): string | un
   return said.filter((part) => typeof part === "string").join("; ") || undefined;
 }
 
-function descriptionOf(gate: ClosedGate, name: string): unknown {
+function descriptionOf(gate: GateDefinition, name: string): unknown {
   if (gate.kind === "plan") return gate.items.find((_, index) => name === `${ITEMS_FIELD}.${index + 1}`);
   return fieldsOf(gate).find((field) => field.name === name)?.description;
 }
@@ -119,7 +118,7 @@ export function waive(gate: GateDefinition, names: readonly string[]): GateDefin
 
 function withoutChecks(gate: ClosedGate, waived: ReadonlySet<string>): Pick<ClosedGate, "verify"> {
   if (gate.verify === undefined) return {};
-  const fields = new Set(gate.kind === "fields" ? gate.fields.map(({ name }) => name) : evidenceNames(gate));
+  const fields = new Set(fieldsOf(gate).map(({ name }) => name));
   const named = namedChecks(gate);
   // A field may be called like a check of the gate as a whole: then only the field is meant.
   const isMeant = (name: string, { field }: VerifyDefinition) => field !== undefined || !fields.has(name);
@@ -174,16 +173,16 @@ function excludedNames(gate: ClosedGate): readonly string[] {
 }
 
 /** Returns the checks of a gate by their names in a waiver: the field, or the number among those of the whole gate. */
-function namedChecks(gate: ClosedGate): readonly (readonly [name: string, VerifyDefinition])[] {
+function namedChecks(gate: GateDefinition): readonly (readonly [name: string, VerifyDefinition])[] {
   const whole = wholeChecks(gate);
   return checksOf(gate).flatMap((check) =>
     check.field === undefined ? whole.filter(([, one]) => one === check) : [[check.field, check] as const],
   );
 }
 
-function withoutRequired({ jsonSchema }: SchemaGate, waived: ReadonlySet<string>): Pick<SchemaGate, "jsonSchema"> {
+function withoutRequired({ jsonSchema }: SchemaGate, waived: ReadonlySet<JsonValue>): Pick<SchemaGate, "jsonSchema"> {
   if (!Array.isArray(jsonSchema?.required)) return {};
-  const required = jsonSchema.required.filter((name) => typeof name !== "string" || !waived.has(name));
+  const required = jsonSchema.required.filter((name) => !waived.has(name));
   return { jsonSchema: { ...jsonSchema, required } };
 }
 

@@ -116,7 +116,7 @@ function isOf(value: JsonValue, type: JsonValue): boolean {
   return type === "integer" ? Number.isInteger(value) : typeof value === type;
 }
 
-export function isSame(one: JsonValue, other: JsonValue): boolean {
+export function isSame(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { PROBLEM_KINDS, problemSchema, type Verdict } from "../../src/gate/verdict.js";
+import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import type { SchemaGate } from "../../src/workflow/structure.js";
 import { field, fieldGate } from "./fields.js";
 
@@ -257,6 +258,76 @@ describe("a problem of a schema", () => {
 
 it.each([{}, { fields: {} }, { evidence: {} }, "fields: {}"])("refuses what is no gate of a definition: %j", (gate) => {
   expect(() => checkGate(gate as never, {})).toThrow(
-    expect.objectContaining({ code: "INVALID_INPUT", message: "checkGate takes the gate of a definition" }),
+    expect.objectContaining({
+      code: "INVALID_INPUT",
+      message: "checkGate takes the gate of a definition",
+      details: { field: "gate", expected: "a gate of a definition" },
+    }),
   );
+});
+
+describe("the example of a field", () => {
+  const gate = fieldGate([
+    field({ name: "done", required: false }),
+    field({ name: "count", type: "integer", required: false, example: 42 }),
+    field({ name: "text", type: "string", required: false, example: "Five words" }),
+    field({ name: "note", type: "string", required: false }),
+  ]);
+  const copiedIn = (evidence: JsonObject, of = gate) => problemsOf(checkGate(of, evidence)).map(({ field }) => field);
+
+  it("is refused, and a number only if all that was submitted is an example", () => {
+    expect(problemsOf(checkGate(gate, { text: "five words" }))).toEqual([
+      {
+        field: "text",
+        problem: "copied",
+        message: "'text' is the example of the gate's author: submit what your own work gave",
+        got: '"five words"',
+        expected: "a value of your own, not the example",
+      },
+    ]);
+    expect(copiedIn({ count: 42, text: "Five words" })).toEqual(["text"]);
+    expect(copiedIn({ count: 42, note: "what was done" })).toEqual([]);
+    expect(copiedIn({ count: 7 })).toEqual([]);
+    for (const more of [{}, { done: true }, { note: null }, { other: "no field of the gate" }] as JsonObject[]) {
+      expect(copiedIn({ count: 42, ...more }), JSON.stringify(more)).toEqual(["count"]);
+    }
+  });
+
+  it.each<[example: JsonValue, copied: JsonValue, own: JsonValue]>([
+    ["Five words", "fivewords", "five swords"],
+    [["a b"], ["A  B"], ["a c"]],
+    [{ file: "a.js" }, { file: " A.js" }, { file: "b.js" }],
+    [{ file: "a.js" }, { file: "a.\u200bjs" }, { path: "a.js" }],
+  ])("%j is the same as %j, and not as %j", (example, copied, own) => {
+    const any = fieldGate([field({ name: "x", type: "any", example })]);
+    expect(copiedIn({ x: copied }, any)).toEqual(["x"]);
+    expect(copiedIn({ x: own }, any)).toEqual([]);
+  });
+
+  it("may be submitted where the author allows it, and where a verifier checks the value", () => {
+    const text = field({ name: "text", type: "string", example: "Five words" });
+    const evidence = { text: "Five words" };
+    expect(copiedIn(evidence, fieldGate([{ ...text, allowExample: true }]))).toEqual([]);
+    const verify = [{ verifier: "file_exists", params: {}, field: "text" }];
+    expect(copiedIn(evidence, fieldGate([text], { verify }))).toEqual([]);
+    const inCode: SchemaGate = { kind: "schema", allowOverride: false, example: evidence };
+    const ofSchema = (more: Partial<SchemaGate>) =>
+      problemsOf(checkGate({ ...inCode, ...more }, evidence, { schemaResult: { value: evidence } })).length;
+    expect([ofSchema({}), ofSchema({ allowExample: true }), ofSchema({ verify })]).toEqual([1, 0, 0]);
+  });
+
+  it("is refused behind a reference of a schema, too", () => {
+    const schema = z.object({ name: z.string().meta({ id: "Name", examples: ["an example"] }) });
+    const jsonSchema = JSON.parse(JSON.stringify(z.toJSONSchema(schema)));
+    const evidence = { name: "An example" };
+    const verdict = checkGate({ kind: "schema", jsonSchema }, evidence, { schemaResult: { value: evidence } });
+    expect(problemsOf(verdict)).toMatchObject([{ field: "name", problem: "copied" }]);
+  });
+
+  it("blocks a gate that is not strict, too", () => {
+    const evidence = { text: "Five words", done: "yes" };
+    expect(checkGate({ ...gate, strict: false }, evidence, { enforcement: "as-defined" })).toMatchObject({
+      ...{ passed: false, problems: [{ field: "text", problem: "copied" }], warnings: [{ problem: "wrong_type" }] },
+    });
+  });
 });

@@ -2,9 +2,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { evidenceNames, requiredFormat } from "../../src/gate/format.js";
-import { checkedFields, claimedIds, claimedItems, givenUpProblems } from "../../src/gate/plan-gate.js";
+import {
+  checkedFields,
+  claimedIds,
+  claimedItems,
+  droppedIds,
+  givenUpProblems,
+  withNoted,
+} from "../../src/gate/plan-gate.js";
 import type { JsonObject } from "../../src/workflow/json.js";
-import type { PlanGate } from "../../src/workflow/structure.js";
+import type { PlanGate, PlannedTask } from "../../src/workflow/structure.js";
 import { exampleEvidence } from "./example-evidence.js";
 
 const gate: PlanGate = {
@@ -326,4 +333,30 @@ it("reads the fields that its checks are about, and none of a check without one"
     where: { type: "object", required: true, description: "the file" },
     state: { description: "git_clean" },
   });
+});
+
+describe("tasks that are noted as done", () => {
+  it("count as claimed, beside those that the evidence lists", () => {
+    for (const claimed of [{}, { tasks_completed: [] }, { tasks_completed: ["3"] }] as JsonObject[]) {
+      expect(problems(withNoted(claimed, ["1.1", "3"]), noItems), JSON.stringify(claimed)).toEqual([]);
+    }
+    const evidence = { tasks_completed: ["3"], validation_gate: { 1: true } };
+    expect(withNoted({}, ["1.1"])).toEqual({ tasks_completed: ["1.1"] });
+    expect(withNoted(evidence, ["1.1", "3"])).toEqual({ ...evidence, tasks_completed: ["3", "1.1"] });
+  });
+
+  it("leave evidence as it is that lists them all, or has no list", () => {
+    for (const evidence of [whole, { tasks_completed: "1.1" }])
+      expect(withNoted(evidence, ["1.1", "3"])).toBe(evidence);
+    expect(withNoted({}, [])).toEqual({});
+  });
+});
+
+it("tells the tasks of a phase that its plan has dropped", () => {
+  const task = (id: string, state: PlannedTask["state"]) => ({
+    ...{ number: 1, name: id },
+    plan: { ...{ id, dependencies: [], acceptanceCriteria: [] }, state, optional: false, parallel: false },
+  });
+  const tasks = [task("1.1", "dropped"), task("1.2", "done"), { number: 3, name: "of no plan" }];
+  expect(droppedIds({ number: 1, name: "Build", tasks, gate: { kind: "open" } })).toEqual(["1.1"]);
 });

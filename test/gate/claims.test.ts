@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { askForProofs, placesNamedIn, readClaims } from "../../src/gate/claims.js";
+import { askForProofs, placesNamedIn, readClaims, waivableBooleans } from "../../src/gate/claims.js";
 import { PROOF_FORMAT, proofFormat, requiredFormat } from "../../src/gate/format.js";
 import { judge } from "../../src/gate/judge.js";
 import { waive } from "../../src/gate/waivers.js";
@@ -25,7 +25,7 @@ const PLAN: PlanGate = { kind: "plan", allowOverride: false, tasks: [{ id: "1", 
 describe("a gate that asks for proofs", () => {
   it("requires one for each required boolean without a verifier", () => {
     const gate = askForProofs(GATE);
-    expect(gate).toMatchObject({ proofs: ["reviewed"] });
+    expect(gate).toEqual({ ...GATE, proofs: ["reviewed"] });
     expect(requiredFormat(gate)).toMatchObject({
       properties: {
         reviewed: { type: "object", description: "by a person", required: ["claim", "proof"] },
@@ -128,7 +128,14 @@ describe("the places that a proof names", () => {
         { path: "a.md", line: 3 },
       ],
     ],
-    ["docs/a.md#L12", [{ path: "docs/a.md", line: 12 }]],
+    [
+      "docs/a.md#L12 docs/b.md#7",
+      [
+        { path: "docs/a.md", line: 12 },
+        { path: "docs/b.md", line: 7 },
+      ],
+    ],
+    ["docs/a.md:3:77", [{ path: "docs/a.md", line: 3 }]],
     ["docs/a.md#L12-L15", [{ path: "docs/a.md", line: 15 }]],
     ["docs/a.md#L1C2 docs/b.md#usage", [{ path: "docs/a.md", line: 1 }, { path: "docs/b.md" }]],
     ["test/a.py::test_one", [{ path: "test/a.py" }]],
@@ -138,10 +145,13 @@ describe("the places that a proof names", () => {
     ["src/Makefile:3", [{ path: "src/Makefile", line: 3 }]],
     ["docs/report", [folder("docs/report")]],
     ["docs/ and /etc/passwd", [folder("docs"), folder("/etc/passwd")]],
+    ["a/b and docs//", [folder("a/b"), folder("docs")]],
+    ["a/b!c, a!b/c and a/b(c).md", []],
     ["docs/a.md, approved and/or tested", [{ path: "docs/a.md" }]],
     ["npm test: 12 passed", []],
     ["e.g. v1.2, 10/12.5 and 12/12", []],
     ["https://example.com/a.html", []],
+    ["example.com/all/http://example.org/", []],
     ["a/b.c a/b.c x/1.d x/2.d x/3.d", ["a/b.c", "x/1.d", "x/2.d", "x/3.d"].map((path) => ({ path }))],
     ["...", []],
     ["see ./docs/report.md, ../b/c.md.", [{ path: "./docs/report.md" }, { path: "../b/c.md" }]],
@@ -184,7 +194,7 @@ describe("words in a proof", () => {
     expect(pathsIn("see docs/report.md and src/a.ts:12, (b.ts:3-14); c.ts:x d.ts ./e/f.md. .github/ci.yml")).toEqual([
       ...["docs/report.md", "src/a.ts", "b.ts", "./e/f.md", ".github/ci.yml"],
     ]);
-    expect(pathsIn("d.ts c.ts:x c.ts:1x c.ts:1-2x c.ts:-1")).toEqual([]);
+    expect(pathsIn("d.ts c.ts:x c.ts:1x c.ts:1-2x c.ts:-1 c.ts:x:12")).toEqual([]);
     expect(pathsIn("c.ts:12-345 d.ts:12")).toEqual(["c.ts", "d.ts"]);
   });
 
@@ -223,11 +233,21 @@ it("claims of an open gate, and fields without a claim, stay as they are", () =>
   const evidence = { reviewed: { claim: true, proof: "seen" } };
   expect(readClaims({ kind: "open", allowOverride: false }, evidence)).toEqual({ evidence, proofs: [], problems: [] });
   const gate = askForProofs(GATE);
-  expect(readClaims(gate, { count: 1 })).toEqual({ evidence: { count: 1 }, proofs: [], problems: [] });
+  expect(readClaims(gate, { count: 1 })).toStrictEqual({ evidence: { count: 1 }, proofs: [], problems: [] });
   expect(readClaims(gate, { reviewed: { claim: false } }).proofs).toEqual([]);
   expect(readClaims(gate, { reviewed: "yes" })).toEqual({
     evidence: { reviewed: "yes" },
     proofs: [],
     problems: [],
   });
+});
+
+it("the booleans that an agent may ask to have waived are the required fields and items that it would claim", () => {
+  expect(waivableBooleans(GATE)).toEqual(["reviewed", "tested"]);
+  expect(waivableBooleans(askForProofs(GATE))).toEqual(["reviewed", "tested"]);
+  expect(waivableBooleans(waive(GATE, ["tested"]))).toEqual(["reviewed"]);
+  const plan = { ...PLAN, items: ["Works", "Is fast"] };
+  expect(waivableBooleans(plan)).toEqual(["validation_gate.1", "validation_gate.2"]);
+  expect(waivableBooleans(waive(plan, ["validation_gate.1"]))).toEqual(["validation_gate.2"]);
+  expect(waivableBooleans({ kind: "open" })).toEqual([]);
 });

@@ -120,6 +120,10 @@ describe("keys that reach a prototype", () => {
 
   it("are refused as symbols, too", () => {
     expect(reasons({ [Symbol("secret")]: 1 })).toEqual(['evidence."Symbol(secret)": this key is refused']);
+    expect(reasons({ [Symbol("a")]: 1, [Symbol("b")]: 2 })).toEqual([
+      'evidence."Symbol(a)": this key is refused',
+      'evidence."Symbol(b)": this key is refused',
+    ]);
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [Symbol(`secret ${index}`), index]));
     expect(reasons(many)).toHaveLength(20);
   });

@@ -191,6 +191,10 @@ describe("fillKnownOptions", () => {
       deep: { number: 3, target: "{target_file}" },
     });
     expect(() => fillKnownOptions({ argv: ["{options.command}"] }, { command: "-x" })).toThrow("read as an option");
+    const allowed = { argv: ["{options.command}"], allow_options: true };
+    expect(fillKnownOptions(allowed, { command: "-x" })).toEqual({ ...allowed, argv: ["-x"] });
+    expect(() => fillKnownOptions({ ...allowed, allow_options: "yes" }, { command: "-x" })).toThrow("as an option");
+    expect(fillKnownOptions({ path: "{evidence.file}" }, { file: "a.md" })).toEqual({ path: "{evidence.file}" });
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { attemptsLeft, compileRules, judge } from "../../src/gate/judge.js";
+import { attemptsLeft, compileRules, judge, ruleFaults } from "../../src/gate/judge.js";
 import type { Problem } from "../../src/gate/verdict.js";
+import type { JsonObject } from "../../src/workflow/json.js";
 import { field, fieldGate } from "./fields.js";
 
 const open = { kind: "open", allowOverride: false } as const;
@@ -129,4 +130,46 @@ it("a rule of the gate as a whole has its params", async () => {
   const judged = (count: number) => judge(gate, { count }, { surroundings: () => ({}) });
   expect(await judged(42)).toMatchObject({ verdict: { passed: true } });
   expect(await judged(41)).toMatchObject({ verdict: { passed: false } });
+});
+
+describe("the faults in the rules of a gate", () => {
+  const gateWith = (...rules: string[]) =>
+    fieldGate([field({ name: "count", type: "integer" })], { rules: rules.map((cel) => ({ source: cel, cel })) });
+  const faultsOf = async (...rules: string[]) => {
+    const before = [{ number: 1, gate: gateWith() }];
+    const faults = await ruleFaults(gateWith(...rules), { phase: 2, phases: [1, 2], before });
+    return faults.map(({ expected }) => expected);
+  };
+
+  it("are rules that read evidence which no earlier phase has", async () => {
+    const [sound, wrong] = ["artifacts['1'].count == 3", "artifacts['2'].count == 3"] as const;
+    expect(await faultsOf(sound, "evidence.count > 1")).toEqual([]);
+    expect(await faultsOf(wrong, "evidence.count > 1")).toEqual([wrong]);
+  });
+
+  it("are rules that can't be compiled", async () => {
+    expect(await faultsOf("evidence.count >")).toEqual(["evidence.count >"]);
+  });
+});
+
+describe("a rule that may read any field", () => {
+  const any = { source: "none is left", cel: "['left'].all(name, evidence[name] == 0)" };
+  const count = { source: "more than one", cel: "evidence.count > 1" };
+  const gate = fieldGate([field({ name: "count", type: "integer" }), field({ name: "left", type: "integer" })], {
+    rules: [any, count],
+  });
+  const failed = async (evidence: JsonObject) => {
+    const { verdict } = await judge(gate, evidence, { surroundings: () => ({}) });
+    return verdict.passed ? [] : verdict.problems.map(({ field: name, expected }) => name || expected);
+  };
+
+  it("reads all of them, beside rules that name theirs", async () => {
+    expect(await failed({ count: 2, left: 0 })).toEqual([]);
+    expect(await failed({ count: 2, left: 1 })).toEqual(["none is left"]);
+    expect(await failed({ count: 1, left: 0 })).toEqual(["more than one"]);
+  });
+
+  it("runs beside a field with a problem", async () => {
+    expect(await failed({ count: "two", left: 0 })).toEqual(["count"]);
+  });
 });

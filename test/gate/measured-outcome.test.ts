@@ -3,7 +3,7 @@ import { measuredOutcome } from "../../src/gate/format.js";
 import { field, fieldGate } from "./fields.js";
 
 it("names the fields of the gate, and calls what an agent has made up _OTHER", () => {
-  const gate = fieldGate([field({ name: "a", required: true })]);
+  const gate = fieldGate([field({ name: "a", required: true }), field({ name: "b" })]);
   const problem = (name: string) => ({ field: name, problem: "missing", message: "", expected: "" }) as const;
   const problems = ["", "a", "a.0.b", "ab", "made_up"].map(problem);
   expect(

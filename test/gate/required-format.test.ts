@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { evidenceNames, PROOF_FORMAT, requiredFormat, requiredNames, withoutExamples } from "../../src/gate/format.js";
+import type { JsonValue } from "../../src/workflow/json.js";
 import type { GateDefinition } from "../../src/workflow/structure.js";
 import { exampleEvidence } from "./example-evidence.js";
 import { field, fieldGate } from "./fields.js";
@@ -21,7 +22,7 @@ const fields = fieldGate([
 
 describe("requiredFormat", () => {
   it("returns fields with their types, or the JSON Schema if there is one", () => {
-    expect(requiredFormat(fields)).toEqual({
+    expect(requiredFormat(fields)).toStrictEqual({
       type: "object",
       properties: {
         notes: { type: "string", description: "what else" },
@@ -33,6 +34,17 @@ describe("requiredFormat", () => {
     expect(requiredFormat(schema)).toEqual(jsonSchema);
     expect(requiredFormat(bare)).toEqual({ type: "object" });
     expect(requiredFormat(open)).toEqual({ type: "object" });
+  });
+
+  it("shows no example with a claim in it", () => {
+    const formatOf = (example: JsonValue) =>
+      requiredFormat(fieldGate([field({ name: "x", type: "any", required: false, example })]));
+    for (const example of [true, [1, true], { ok: true, count: 3 }, { all: [{ ok: true }] }] as JsonValue[]) {
+      expect(formatOf(example), JSON.stringify(example)).toEqual({ type: "object", properties: { x: {} } });
+    }
+    for (const example of [false, "text", 3, null, { ok: false, none: null, list: ["a"] }] as JsonValue[]) {
+      expect(formatOf(example), JSON.stringify(example)).toMatchObject({ properties: { x: { examples: [example] } } });
+    }
   });
 });
 

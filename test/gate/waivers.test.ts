@@ -11,6 +11,7 @@ import {
   waivable,
   waivableProblems,
   waive,
+  waivedNames,
   waivedText,
   waiverName,
 } from "../../src/gate/waivers.js";
@@ -98,6 +99,11 @@ describe("what can be waived", () => {
     expect(waivable({ kind: "schema", allowOverride: false }).excluded).toEqual([]);
     const odd = { properties: { a: { $ref: "https://example.org" } }, anyOf: [true] };
     expect(waivable({ kind: "schema", allowOverride: false, jsonSchema: odd }).excluded).toEqual([]);
+    const $defs: JsonObject = {
+      Node: { anyOf: [{ $ref: "#/$defs/Node" }, { properties: { a: { waivable: false } } }] },
+    };
+    const circular: JsonObject = { $ref: "#/$defs/Node", $defs };
+    expect(waivable({ kind: "schema", allowOverride: false, jsonSchema: circular }).excluded).toEqual(["a"]);
   });
 
   it("is every property of a schema but those with `waivable: false`, also of one with an id", () => {
@@ -297,6 +303,10 @@ describe("a field that is called like a check of the gate as a whole", () => {
     const waived = waive({ ...GATE, fields: [...fields] }, ["verified_by.1"]);
     expect(checksOf(waived)).toHaveLength(3);
     expect(wholeChecks(waived).map(([name]) => name)).toEqual(["verified_by.1", "verified_by.2"]);
+    const inCode: SchemaGate = { ...schemaGate(z.object({ "verified_by.1": z.boolean() })), verify: GATE.verify };
+    expect(wholeChecks(waive(inCode, ["verified_by.1"])).map(([name]) => name)).toEqual([
+      ...["verified_by.1", "verified_by.2"],
+    ]);
   });
 });
 
@@ -341,6 +351,7 @@ describe("a schema's gate with a waiver", () => {
   it("does not check the other fields together if no example of the waived field is known", async () => {
     const gate = schemaGate(schema.safeExtend({ coverage: z.any() }));
     expect(await checked(["coverage"], { low: 3, high: 2 }, gate)).toHaveProperty("value");
+    expect(await checked(["coverage"], { low: 3 }, gate)).toMatchObject({ issues: [{ path: ["high"] }] });
     const withExample: SchemaGate = { ...gate, example: { coverage: 81 } };
     expect(await checked(["coverage"], { low: 3, high: 2 }, withExample)).toHaveProperty("issues");
   });
@@ -370,20 +381,20 @@ describe("a schema's gate with a waiver", () => {
   });
 
   it("returns the evidence unchanged if the schema transforms it into something other than an object", async () => {
-    const sum = z.object({ a: z.number(), b: z.number() });
-    const gate = waive(schemaGate(sum), ["b"]);
-    expect(
-      await validateWaived(
-        sum.transform(({ a, b }) => a + b),
-        gate,
-        { a: 1 },
-      ),
-    ).toEqual({ value: { a: 1 } });
+    const pair = z.object({ a: z.number(), b: z.number() });
+    const gate = waive(schemaGate(pair), ["b"]);
+    for (const result of [3, null, [1, 2]]) {
+      const schema = pair.transform(() => result);
+      expect(await validateWaived(schema, gate, { a: 1 })).toEqual({ value: { a: 1 } });
+    }
   });
 
   it("keeps a refusal without issues", async () => {
-    const silent = { "~standard": { version: 1, vendor: "silent", validate: () => ({ issues: [] }) } } as const;
     const gate = waive(schemaGate(schema), ["coverage"]);
+    const answers = [{ issues: [] }, { value: {} }];
+    const silent = {
+      "~standard": { version: 1, vendor: "silent", validate: () => answers.shift() ?? { value: {} } },
+    } as const;
     expect(await validateWaived(silent, gate, {})).toEqual({ issues: [] });
   });
 
@@ -397,6 +408,8 @@ describe("a schema's gate with a waiver", () => {
     expect(requiredFormat(waive(schemaGate(schema), ["coverage"]))).toMatchObject({ required: ["low", "high"] });
     const open: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema: { type: "object", properties: {} } };
     expect(requiredFormat(waive(open, ["a"]))).toEqual({ type: "object", properties: {} });
+    const bare: SchemaGate = { kind: "schema", allowOverride: false, example: { a: 1 } };
+    expect(waive(bare, ["a"])).toEqual({ ...bare, waived: ["a"] });
   });
 });
 
@@ -405,6 +418,8 @@ describe("the line about a waiver", () => {
     const waived = { fields: ["a", "b"], by: "ann", reason: "no disk" };
     expect(waivedText(waived)).toBe("a, b waived by ann: no disk");
     expect(waivedText({ ...waived, note: "once" })).toBe("a, b waived by ann: no disk (ann: once)");
+    expect(waivedNames([waived, { fields: ["c"] }])).toEqual(["a", "b", "c"]);
+    expect(waivedNames()).toEqual([]);
   });
 
   it("is missing if nothing is waived: the gate is the same object", () => {
