@@ -6,6 +6,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
+import { type OptionalPackage, unusablePackage } from "../runtime/optional-package.js";
 import { shown } from "../workflow/names.js";
 import type { Passkey } from "./approvers.js";
 import { fromBase64Url, toBase64Url } from "./keys.js";
@@ -267,20 +268,19 @@ interface WebAuthn {
   readonly helpers: typeof import("@simplewebauthn/server/helpers");
 }
 
-/**
- * Loads the package, an optional dependency. Throws `INTERNAL` if it is not installed. Bundlers leave out what they can't
- * find only if it is imported so, in a `try`.
- */
+const WEBAUTHN: OptionalPackage = {
+  name: "@simplewebauthn/server",
+  versions: "13 or later",
+  users: "approvals by passkey",
+};
+
+/** Loads the package, an optional one. Throws `INTERNAL` if it can't be used. */
 export async function loadWebAuthn(): Promise<WebAuthn> {
   try {
     const server = await import("@simplewebauthn/server");
     const helpers = await import("@simplewebauthn/server/helpers");
     return { server, helpers };
   } catch (error) {
-    throw new PhasegateError("INTERNAL", "approvals by passkey need @simplewebauthn/server, which can't be loaded", {
-      remedy: "Install it next to phasegate: npm install @simplewebauthn/server@14",
-      details: { cause: "@simplewebauthn/server" },
-      cause: error,
-    });
+    throw unusablePackage(WEBAUTHN, error);
   }
 }

@@ -60,7 +60,7 @@ export function packageVersion(): string {
 }
 
 /** The manifest is found by the package's name: the path differs from build to build. */
-export function packageManifest(): Readonly<Record<string, unknown>> {
+function packageManifest(): Readonly<Record<string, unknown>> {
   const manifest: unknown = createRequire(import.meta.url)("phasegate/package.json");
   return isJsonObject(manifest) ? manifest : {};
 }

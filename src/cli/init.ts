@@ -28,10 +28,9 @@ import {
 } from "../setup/project.js";
 import { type Choices, RECORD_PATH, RECORD_REMEDY, type SetupRecord } from "../setup/record.js";
 import { findCheck, type Launcher, pathsOf, splitCommand, type Wanted, wantedPieces } from "../setup/wanted.js";
-import { isJsonObject } from "../workflow/json.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import { command, flag, knownWords, nameList, negated, parsed, text, type Values } from "./command.js";
-import { CommandFailure, EXIT, type ExitCode, packageManifest, packageVersion } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
 import { requireFolder, startersFolder } from "./options.js";
 import { ask, confirm, counted, isInteractive, print, printable, styled, type Terminal } from "./terminal.js";
 
@@ -236,10 +235,7 @@ async function chooseSetup(
 }
 
 function launcherOf({ from, modules }: Installed, { root }: Roots): Launcher {
-  const peers = packageManifest().peerDependencies;
-  const range = isJsonObject(peers) ? String(peers["@modelcontextprotocol/server"]) : "";
-  const [sdkMajor = ""] = /\d+/.exec(range) ?? [];
-  return { from, modules, version: packageVersion(), sdkMajor, windows: process.platform === "win32", root };
+  return { from, modules, version: packageVersion(), windows: process.platform === "win32", root };
 }
 
 const HOOK_QUESTION = "Remind an agent of an unfinished session before it ends, by a hook of the client?";

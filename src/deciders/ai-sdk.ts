@@ -4,16 +4,17 @@ import * as z from "zod";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { DecisionPrompt } from "../routed/decision/prompt.js";
 import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
+import { requireExports } from "../runtime/optional-package.js";
 import type { JsonObject } from "../workflow/json.js";
 import {
   failureOf,
   httpFailure,
   isRedacted,
-  loadPackage,
   RequestFailure,
   readRetryAfter,
   readRetryInfo,
   SHORTEST,
+  unusableClient,
 } from "./exchange.js";
 import {
   decideByModel,
@@ -83,16 +84,16 @@ export class AiSdkDecider implements StepDecider {
   }
 
   async #ask(prompt: DecisionPrompt, signal: AbortSignal): Promise<ModelReply> {
-    const sdk = await loadPackage("ai", "7", () => import("ai"));
+    const sdk = await loadSdk();
     const { temperature, maxOutputTokens, providerOptions, secrets = [] } = this.#options;
     // Converted through JSON: the two types describe the same values, but are not assignable.
     const schema: JSONSchema7 = JSON.parse(JSON.stringify(prompt.schema));
     try {
       const { text, usage, response, finishReason } = await sdk.generateText({
         model: this.#model,
-        instructions: prompt.system,
+        system: prompt.system,
         prompt: prompt.user,
-        output: sdk.Output.object({ schema: sdk.jsonSchema(schema), name: "decision" }),
+        ...askedFor(sdk.Output.object({ schema: sdk.jsonSchema(schema), name: "decision" })),
         maxRetries: 0,
         abortSignal: signal,
         temperature,
@@ -107,6 +108,22 @@ export class AiSdkDecider implements StepDecider {
       if (finishReason === "content-filter") throw new RequestFailure("safety", { code: finishReason, says: text });
       return { text, model: response?.modelId, inputTokens: usage?.inputTokens, outputTokens: usage?.outputTokens };
     }
+  }
+}
+
+/** Returns the option for the answer's schema: version 5 of the SDK knows it by another name. */
+function askedFor<Output>(output: Output): { output: Output } {
+  return Object.assign({ output }, { experimental_output: output });
+}
+
+/** Throws `DECIDER_FAILED` if the package can't be used. */
+async function loadSdk(): Promise<typeof import("ai")> {
+  try {
+    const sdk = await import("ai");
+    requireExports(sdk, ["generateText", "Output", "jsonSchema", "NoObjectGeneratedError"]);
+    return sdk;
+  } catch (error) {
+    throw unusableClient({ name: "ai", versions: "5 or later", users: "deciders of the AI SDK" }, error);
   }
 }
 

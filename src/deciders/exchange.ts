@@ -2,6 +2,7 @@
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import { systemClock } from "../ports/clock.js";
 import type { DecisionRequest } from "../routed/decision/request.js";
+import { type OptionalPackage, whyUnusable } from "../runtime/optional-package.js";
 
 /** The way in which a request to a model failed. */
 export type FailureReason = ErrorDetails["DECIDER_FAILED"]["reason"];
@@ -186,17 +187,14 @@ export function readRetryInfo(body: string): number | undefined {
   return delay === undefined ? undefined : Number(delay) * 1000;
 }
 
-/** Loads the package of a client. Throws `DECIDER_FAILED` if it is not installed: only hosts with this decider need it. */
-export async function loadPackage<T>(name: string, version: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    throw new PhasegateError("DECIDER_FAILED", `this decider needs the package ${name}, which can't be loaded`, {
-      remedy: `Install it next to phasegate: npm install ${name}@${version}. ${KEPT}`,
-      details: { reason: "unavailable", retryable: false, requests: 0 },
-      cause: error,
-    });
-  }
+/** Returns the error for the package of a client that can't be used. */
+export function unusableClient(needed: OptionalPackage, cause: unknown): PhasegateError<"DECIDER_FAILED"> {
+  const { message, remedy } = whyUnusable(needed);
+  return new PhasegateError("DECIDER_FAILED", message, {
+    remedy: `${remedy} ${KEPT}`,
+    details: { reason: "unavailable", retryable: false, requests: 0 },
+    cause,
+  });
 }
 
 function formsOf(secret: string): string[] {

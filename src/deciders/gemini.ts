@@ -4,7 +4,8 @@ import { PhasegateError } from "../errors.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { DecisionPrompt } from "../routed/decision/prompt.js";
 import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
-import { failureOf, httpFailure, loadPackage, RequestFailure, readRetryAfter, readRetryInfo } from "./exchange.js";
+import { requireExports } from "../runtime/optional-package.js";
+import { failureOf, httpFailure, RequestFailure, readRetryAfter, readRetryInfo, unusableClient } from "./exchange.js";
 import {
   decideByModel,
   invalidOption,
@@ -109,12 +110,23 @@ export class GeminiDecider implements StepDecider {
   }
 
   #load(): Promise<GoogleGenAI> {
-    this.#sdk ??= loadPackage("@google/genai", "3.1.0", () => import("@google/genai")).then(({ GoogleGenAI: Sdk }) => {
+    this.#sdk ??= loadSdk().then(({ GoogleGenAI: Sdk }) => {
       const { apiKey, baseUrl } = this.#options;
       // Not Vertex AI, even if the environment selects it: the key is for the Gemini API.
       return new Sdk({ apiKey, vertexai: false, ...(baseUrl === undefined ? {} : { httpOptions: { baseUrl } }) });
     });
     return this.#sdk;
+  }
+}
+
+/** Throws `DECIDER_FAILED` if the package can't be used. */
+async function loadSdk(): Promise<typeof import("@google/genai")> {
+  try {
+    const sdk = await import("@google/genai");
+    requireExports(sdk, ["GoogleGenAI"]);
+    return sdk;
+  } catch (error) {
+    throw unusableClient({ name: "@google/genai", versions: "1 or later", users: "deciders of Gemini" }, error);
   }
 }
 

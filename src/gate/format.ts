@@ -163,7 +163,7 @@ const ITEMS_FORMAT = "whether each item holds, by its number: a boolean";
 function planFormat(gate: PlanGate): JsonObject {
   const items = requiredItems(gate);
   const description =
-    "the ids of the tasks that are done: all of this phase, but for optional and waived ones; those noted as done count without being listed";
+    "the ids of the tasks that are done, apart from those that you have noted with complete_task, which count already; optional and waived tasks may be missing";
   const checked = Object.entries(checkedFields(gate)).map(([name, about]) => [
     name,
     { type: "object", required: true, description: about },

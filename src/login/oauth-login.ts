@@ -14,6 +14,7 @@ import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import { type Actor, isOwnerName, type Role } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
+import { type OptionalPackage, requireExports, unusablePackage } from "../runtime/optional-package.js";
 import { authenticateBearer, noScope, noToken, type TokenOwner } from "./request.js";
 
 /** Options of {@link createOAuthLogin}. */
@@ -218,16 +219,16 @@ function isSecureUrl({ protocol, hostname }: URL): boolean {
   return protocol === "https:" || (protocol === "http:" && (hostname === "127.0.0.1" || hostname === "localhost"));
 }
 
-/** Throws `INTERNAL` if this optional peer is not installed. */
+const JOSE: OptionalPackage = { name: "jose", versions: "6.0.8 or later", users: "logins by OAuth" };
+
+/** Throws `INTERNAL` if the package can't be used. */
 async function loadJose(): Promise<typeof import("jose")> {
   try {
-    return await import("jose");
+    const jose = await import("jose");
+    requireExports(jose, ["createRemoteJWKSet", "customFetch", "jwtVerify", "errors"]);
+    return jose;
   } catch (error) {
-    throw new PhasegateError("INTERNAL", "logins by OAuth need jose, which can't be loaded", {
-      remedy: "Install it next to phasegate: npm install jose@6",
-      details: { cause: "jose" },
-      cause: error,
-    });
+    throw unusablePackage(JOSE, error);
   }
 }
 

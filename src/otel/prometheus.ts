@@ -55,8 +55,9 @@ async function load() {
   try {
     return await Promise.all([import("@opentelemetry/sdk-metrics"), import("@opentelemetry/exporter-prometheus")]);
   } catch (cause) {
-    throw new PhasegateError("UNSUPPORTED", "metrics for Prometheus need two packages that are not installed", {
-      remedy: "npm install @opentelemetry/api @opentelemetry/sdk-metrics @opentelemetry/exporter-prometheus",
+    const message = "metrics for Prometheus need packages that are not installed, or of versions that don't fit";
+    throw new PhasegateError("UNSUPPORTED", message, {
+      remedy: "npm install @opentelemetry/api @opentelemetry/sdk-metrics@2 @opentelemetry/exporter-prometheus",
       details: { operation: "metrics" },
       cause,
     });

@@ -1,8 +1,9 @@
 /**
  * A text index over Orama: which fields are indexed, how texts become words, and how chunks are ranked and filtered.
  */
-import { PhasegateError } from "../errors.js";
+
 import type { SearchQuery } from "../ports/retriever.js";
+import { type OptionalPackage, unusablePackage } from "../runtime/optional-package.js";
 import type { KeptIndex } from "./index-file.js";
 import type { FilePlace } from "./source-files.js";
 
@@ -119,16 +120,14 @@ export function createWords(stem: (word: string) => string): (text: string) => s
 
 export type OramaModule = typeof import("@orama/orama");
 
-/** Loads Orama, an optional peer dependency. Throws `INTERNAL` if it is not installed. */
+const ORAMA: OptionalPackage = { name: "@orama/orama", versions: "3 or later", users: "search indexes" };
+
+/** Loads Orama, an optional package. Throws `INTERNAL` if it can't be used. */
 export async function loadOrama(): Promise<OramaModule> {
   try {
     return await import("@orama/orama");
   } catch (error) {
-    throw new PhasegateError("INTERNAL", "the search index needs @orama/orama, which can't be loaded", {
-      remedy: "Install it next to phasegate: npm install @orama/orama@3.1.18",
-      details: { cause: "@orama/orama" },
-      cause: error,
-    });
+    throw unusablePackage(ORAMA, error);
   }
 }
 

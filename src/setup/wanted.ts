@@ -25,9 +25,8 @@ export interface Launcher {
   readonly from: "module" | "pnp" | "npx";
   /** The folder of installed packages, relative to the project: above it in a monorepo. */
   readonly modules: string;
-  /** The version of phasegate that is running, and the major version of the MCP SDK that it needs. */
+  /** The version of phasegate that is running. */
   readonly version: string;
-  readonly sdkMajor: string;
   readonly windows: boolean;
   /** The absolute path of the project. Only a configuration outside of the project has it. */
   readonly root: string;
@@ -154,14 +153,14 @@ function pathsFor({ projectVariable }: Client, { root, windows }: Launcher, conf
  * the same on every system; npx is a script, which clients on Windows start through cmd.
  */
 function launch(
-  { from, modules, version, sdkMajor, windows }: Launcher,
+  { from, modules, version, windows }: Launcher,
   inProject: (path: string) => string,
   args: readonly string[],
 ): Command {
   if (from === "module") return ["node", inProject(`${modules}/phasegate/dist/cli/main.js`), ...args];
   if (from === "pnp") return ["yarn", "phasegate", ...args];
   // The server needs the SDK, an optional peer, which npx does not install by itself.
-  const sdk = args[0] === "serve" ? ["-p", `@modelcontextprotocol/server@${sdkMajor}`] : [];
+  const sdk = args[0] === "serve" ? ["-p", "@modelcontextprotocol/server@2"] : [];
   const npx = ["-y", "-p", `phasegate@${version}`, ...sdk, "phasegate", ...args];
   return windows ? ["cmd", "/c", "npx", ...npx] : ["npx", ...npx];
 }

@@ -57,7 +57,7 @@ it("a text that shows other evidence than its gate is answered once, with a note
   const task = await ask({ action: "get_task", session_id, phase: 1, task_number: 1 });
   expect(task.task_content).toEqual({
     title: "Parse",
-    evidence_note: "The text shows other evidence; the checkpoint in get_phase holds: it also requires tests_pass",
+    evidence_note: "The text shows other evidence; the checkpoint of the phase holds: it also requires tests_pass",
     sources: expect.any(Array),
     tokens: expect.any(Number),
     content: steps,

@@ -1,6 +1,6 @@
 import { LinearDecider, ScriptedDecider } from "phasegate/ai";
 import { describe, expect, it } from "vitest";
-import { loadPackage } from "../../src/deciders/exchange.js";
+import { unusableClient } from "../../src/deciders/exchange.js";
 import type { DecisionRequest } from "../../src/routed/decision/request.js";
 import { request } from "../routed/decision/requests.js";
 import { failure } from "../support/failure.js";
@@ -68,14 +68,15 @@ describe("ScriptedDecider", () => {
   });
 });
 
-it("a missing package is reported with the command that installs it", async () => {
+it("a package that can't be used is reported with the versions that can, and with the one that was found", () => {
   const cause = new Error("Cannot find package 'ai'");
-  const error = await failure(loadPackage("ai", "7", () => Promise.reject(cause)));
-  expect(error).toMatchObject({
-    code: "DECIDER_FAILED",
-    message: "this decider needs the package ai, which can't be loaded",
-    remedy: expect.stringContaining("npm install ai@7"),
-    details: { reason: "unavailable", retryable: false, requests: 0 },
-    cause,
-  });
+  const needed = { name: "not-there", versions: "5 or later", users: "deciders" };
+  const details = { reason: "unavailable", retryable: false, requests: 0 };
+  const remedy = expect.stringContaining("Install it next to phasegate: npm install not-there@latest");
+  const message = "deciders need the package not-there, 5 or later: it can't be loaded";
+  expect(unusableClient(needed, cause)).toMatchObject({ code: "DECIDER_FAILED", message, remedy, details, cause });
+  const { message: found } = unusableClient({ ...needed, name: "zod" }, cause);
+  expect(found).toMatch(
+    /^deciders need the package zod, 5 or later: version 4\.\d+\.\d+ is installed, and can't be used$/,
+  );
 });

@@ -6,7 +6,6 @@ const INSTALLED: Launcher = {
   from: "module",
   modules: "node_modules",
   version: "1.2.3",
-  sdkMajor: "2",
   windows: false,
   root: "/home/ann/my project",
 };

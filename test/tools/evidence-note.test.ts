@@ -44,7 +44,7 @@ describe("evidence that a text shows", () => {
   ])("%s", (_, text, expected) => {
     const note = evidenceNote(text, gateOf());
     if (expected === undefined) expect(note).toBeUndefined();
-    else expect(note).toBe(`The text shows other evidence; the checkpoint in get_phase holds: ${expected}`);
+    else expect(note).toBe(`The text shows other evidence; the checkpoint of the phase holds: ${expected}`);
   });
 
   it("is compared only with what the gate reveals, and the note is short", () => {

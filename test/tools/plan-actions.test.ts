@@ -398,7 +398,7 @@ describe("the tool on a session with a plan", () => {
         action: "complete_phase",
         evidence: {
           tasks_completed:
-            "<list of texts: the ids of the tasks that you have done; those noted as done count already>",
+            "<list of texts: the ids of the tasks that you have done and not noted; an empty list if all are noted>",
         },
       },
     });

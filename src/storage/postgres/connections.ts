@@ -1,6 +1,6 @@
 /** Connections to the server. Detects commits that no standby confirmed; retries calls while no server is reached. */
 import { setTimeout as delay } from "node:timers/promises";
-import { PhasegateError } from "../../errors.js";
+import { unusablePackage } from "../../runtime/optional-package.js";
 import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected, NotReplicated } from "./failures.js";
 import type { PgClient, PgListeningClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./options.js";
 
@@ -124,15 +124,14 @@ export class ClientConnections implements Connections {
 
 export function ignore(): void {}
 
-export async function loadPg(load: () => Promise<typeof import("pg")> = () => import("pg")) {
+/** Loads the package, an optional one. Throws `INTERNAL` if it can't be used. */
+export async function loadPg(): Promise<Pick<typeof import("pg"), "Client" | "Pool">> {
   try {
-    return await load();
+    const loaded = await import("pg");
+    // Before 8.15 it had a default export alone.
+    return typeof loaded.Pool === "function" ? loaded : loaded.default;
   } catch (error) {
-    throw new PhasegateError("INTERNAL", "sessions in PostgreSQL need pg, which can't be loaded", {
-      remedy: "Install it next to phasegate: npm install pg@8",
-      details: { cause: "pg" },
-      cause: error,
-    });
+    throw unusablePackage({ name: "pg", versions: "8.11 or later", users: "sessions in PostgreSQL" }, error);
   }
 }
 

@@ -27,7 +27,7 @@ export function evidenceNote(text: string, gate: GateDefinition): string | undef
     others.length > 0 && `it wants ${others.join(", ")}`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return undefined;
-  return brief(`The text shows other evidence; the checkpoint in get_phase holds: ${parts.join("; ")}`, NOTE_MAX);
+  return brief(`The text shows other evidence; the checkpoint of the phase holds: ${parts.join("; ")}`, NOTE_MAX);
 }
 
 /** Returns the types of a gate's fields as far as they are plain; numbers of all kinds are one. */

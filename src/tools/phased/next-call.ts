@@ -251,7 +251,7 @@ function blanks(gate: GateDefinition): WireObject {
   if (gate.kind === "plan") {
     if (gate.proofs !== undefined) return named(evidenceNames(gate), SEE_SCHEMA);
     const isDue = gate.tasks.some(({ optional }) => !optional);
-    const tasks = "the ids of the tasks that you have done; those noted as done count already";
+    const tasks = "the ids of the tasks that you have done and not noted; an empty list if all are noted";
     const checked = Object.entries(checkedFields(gate)).map(([name, about]) => [name, `<object: ${about}>`]);
     const claims = planBlanks(isDue ? tasks : undefined, Object.keys(requiredItems(gate)));
     return { ...claims, ...Object.fromEntries(checked) };

@@ -250,7 +250,7 @@ function ifFalse(gate: GateDefinition, { actions }: GivenTools): WireObject {
 }
 
 const IF_FALSE =
-  'for a boolean that is not true, submit {"value": false, "why": "<why>"}: at first that is no failed attempt, but asks a person to waive it, as request_waiver does';
+  'for a boolean that is not true, submit {"value": false, "why": "<why>"}: the first time, that asks a person to waive it, as request_waiver does, and is no failed attempt';
 
 /** Says that a gate requires nothing. */
 function openMark(gate: GateDefinition): WireObject {

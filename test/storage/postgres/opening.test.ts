@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import { inspect } from "node:util";
 import { Client, Pool } from "pg";
 import { PostgresStorage, type PostgresStorageOptions } from "phasegate/postgres";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadPg } from "../../../src/storage/postgres/connections.js";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { MIGRATIONS } from "../../../src/storage/postgres/schema.js";
 import { makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { failure } from "../../support/failure.js";
@@ -158,8 +157,14 @@ describe("opening", () => {
   });
 
   it("tells what to install if pg is missing", async () => {
-    const error = await failure(loadPg(() => Promise.reject(new Error("Cannot find package 'pg'"))));
-    expect([error.code, error.remedy]).toEqual(["INTERNAL", expect.stringContaining("npm install pg")]);
+    vi.doMock("pg", () => {
+      throw new Error("not found");
+    });
+    vi.resetModules();
+    const { loadPg } = await import("../../../src/storage/postgres/connections.js");
+    const error = await failure(loadPg());
+    vi.doUnmock("pg");
+    expect([error.code, error.remedy]).toEqual(["INTERNAL", expect.stringContaining("npm install pg@latest")]);
   });
 
   // Creating a database makes the server sync everything it holds first.
