@@ -45,6 +45,4 @@ export default defineConfig({
     options.lineLimit = 200;
   },
   clean: true,
-  // The page runs in browsers, and is bundled with what it needs.
-  onSuccess: "node scripts/build-page.mjs",
 });

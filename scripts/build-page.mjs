@@ -1,19 +1,22 @@
 /**
- * Builds the inspector's page into dist/page. `tsup` runs it when it has built the rest.
+ * Builds the inspector's page, before the rest is built: its files become one module, so that a host's bundler takes them with
+ * the code that serves them.
  *
  *     node scripts/build-page.mjs
  */
-import { copyFileSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { build } from "esbuild";
 
-const [from, to] = ["src/inspector/page", "dist/page"];
+const from = "src/inspector/page";
 
 const options = {
   bundle: true,
   format: "esm",
   minify: true,
   charset: "utf8",
-  outdir: to,
+  write: false,
+  outdir: "page",
   legalComments: "none",
   logLevel: "warning",
   jsx: "automatic",
@@ -21,7 +24,7 @@ const options = {
   platform: "browser",
 };
 
-const { metafile } = await build({
+const scripts = await build({
   ...options,
   metafile: true,
   target: "es2022",
@@ -30,16 +33,22 @@ const { metafile } = await build({
   external: ["./plots.js"],
 });
 // Newer than es2022 says: light-dark() and nesting.
-await build({ ...options, target: ["chrome123", "firefox120", "safari17.5"], entryPoints: [`${from}/page.css`] });
-for (const file of ["index.html", "icon.svg"]) copyFileSync(`${from}/${file}`, `${to}/${file}`);
+const newer = ["chrome123", "firefox120", "safari17.5"];
+const styles = await build({ ...options, target: newer, entryPoints: [`${from}/page.css`] });
 
 // The licenses of what is in the bundles ask for their texts.
 const packages = new Set(
-  Object.keys(metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
+  Object.keys(scripts.metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
 );
 const licenses = [...packages].sort().map((name) => {
   const [file] = globSync(`node_modules/${name}/LICENSE*`);
   if (file === undefined) throw new Error(`${name} has no license`);
   return `${name}\n\n${readFileSync(file, "utf8").trim()}\n`;
 });
-writeFileSync(`${to}/licenses.txt`, licenses.join("\n\n"));
+
+const files = Object.fromEntries([
+  ...["index.html", "icon.svg"].map((name) => [name, readFileSync(`${from}/${name}`, "utf8")]),
+  ...[...scripts.outputFiles, ...styles.outputFiles].map(({ path, text }) => [basename(path), text]),
+  ["licenses.txt", licenses.join("\n\n")],
+]);
+writeFileSync("src/inspector/page-files.js", `export const PAGE_FILES = ${JSON.stringify(files)};\n`);

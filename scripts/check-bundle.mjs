@@ -6,7 +6,7 @@
  *
  * Without a file it also checks that the inspector's page, all its files together, weighs less than 64 kB.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -54,7 +54,7 @@ if (total >= LIMIT) {
   process.exitCode = 1;
 }
 
-if (process.argv[2] === undefined) checkPage("dist/page");
+if (process.argv[2] === undefined) await checkPage();
 
 /** An output file and all that it imports by `import` statements. */
 function staticClosure(path, seen = new Set()) {
@@ -86,11 +86,9 @@ function kB(bytes) {
   return `${(bytes / 1000).toFixed(1)} kB`;
 }
 
-function checkPage(folder) {
-  const files = readdirSync(folder).map((name) => [
-    name,
-    gzipSync(readFileSync(`${folder}/${name}`), { level: 9 }).length,
-  ]);
+async function checkPage() {
+  const { PAGE_FILES } = await import("../src/inspector/page-files.js");
+  const files = Object.entries(PAGE_FILES).map(([name, text]) => [name, gzipSync(text, { level: 9 }).length]);
   const bytes = files.reduce((sum, [, size]) => sum + size, 0);
   console.log(`the inspector's page: ${kB(bytes)} gzipped; the limit is ${kB(PAGE_LIMIT)}`);
   for (const [name, size] of files) console.log(`  ${kB(size).padStart(9)} gzipped   ${name}`);

@@ -8,10 +8,8 @@
  * - workflows.ts: workflows and their graphs; sessions are read by read/
  * - passkeys.ts: what approvers sign, and how their passkeys are registered
  * - live.ts: the stream of changes
- * - page/: the page's sources, which run in the browser
+ * - page/: the page's sources, which run in the browser; page-files.js: what is built of them
  */
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import type { Approvers } from "../approval/approvers.js";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 import type { Session } from "../phased/session.js";
@@ -148,11 +146,8 @@ const TYPES: Readonly<Record<string, string>> = {
   "page.css": "text/css; charset=utf-8",
   "plots.js": "text/javascript; charset=utf-8",
   "icon.svg": "image/svg+xml",
+  "licenses.txt": "text/plain; charset=utf-8",
 };
-
-/** In the package the built page lies next to this code; where that is run from the sources, in the build. */
-const FOLDERS = [new URL("./page/", import.meta.url), new URL("../../dist/page/", import.meta.url)];
-const FOLDER = FOLDERS.find((folder) => existsSync(new URL("page.js", folder)));
 
 /** Answers with a file of the page; for every path without a dot with the page itself, which finds its view by the URL. */
 async function page(path: string, base: string): Promise<Response> {
@@ -160,8 +155,8 @@ async function page(path: string, base: string): Promise<Response> {
   const name = path.includes(".") && !path.includes("/") ? path : "index.html";
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
   if (type === undefined) throw notFound();
-  if (FOLDER === undefined) throw new Error("the page is not built: run `npm run build`");
-  const file = await readFile(new URL(name, FOLDER), "utf8");
+  const { PAGE_FILES } = await import("./page-files.js");
+  const file = PAGE_FILES[name] ?? "";
   const body = name === "index.html" ? file.replaceAll('"./', `"${base}/`) : file;
   return new Response(body, { headers: { "content-type": type, "cache-control": "no-cache" } });
 }

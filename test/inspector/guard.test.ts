@@ -94,13 +94,7 @@ describe("a request", () => {
     for (const path of ["api/sessions/%E0%A4%A", "api/workflows/%"]) {
       expect((await send(path, { headers: pass })).status).toBe(400);
     }
-    for (const path of [
-      "..%2f..%2fpackage.json",
-      "%2e%2e%2fpage.js",
-      "licenses.txt",
-      "constructor.name",
-      "page.js%00",
-    ]) {
+    for (const path of ["..%2f..%2fpackage.json", "%2e%2e%2fpage.js", "constructor.name", "page.js%00"]) {
       expect((await send(path)).status).toBe(404);
     }
     expect(errors).toEqual([]);
