@@ -6,7 +6,6 @@
  *
  * Without a file it also checks that the inspector's page, all its files together, weighs less than 64 kB.
  */
-import { readFileSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";

@@ -113,6 +113,7 @@ function awaitingJson(awaiting: Awaited | undefined): Awaited | undefined {
 
 function waiverFields(state: StateView): Field[] {
   const { awaitingWaiver: open, waiverDenied: denied, waived = [], waivedInVain = [] } = state;
+  const approvers = open?.approvers?.map((name) => printable(name)).join(" or ") ?? "an approver";
   return [
     ...waived.map((one): Field => ["waived", printable(waivedText(one))]),
     ...waivedInVain.map(({ fields, by, distrust }): Field => {
@@ -120,6 +121,7 @@ function waiverFields(state: StateView): Field[] {
     }),
     ["waits", open && `for a waiver of ${printable(open.fields.join(", "))}: ${printable(open.reason)}`],
     ["request", open?.request],
+    ["answer", open && `by ${approvers}: phasegate waive ${state.sessionId}, or phasegate deny ${state.sessionId}`],
     [
       "denied",
       denied &&

@@ -2,6 +2,7 @@
  * An MCP server of `@modelcontextprotocol/sdk` 1.x. Its schemas are those of zod, of version 3 until 1.23: what it is given
  * here has the members of such a schema that the SDK reads, so that one form serves all its versions.
  */
+import { PhasegateError } from "../errors.js";
 import type { PassedSchema } from "../tools/wire.js";
 import { isJsonObject } from "../workflow/json.js";
 import {
@@ -147,7 +148,13 @@ function publish(server: Server1, name: string, input: PassedSchema, output: Pas
   });
   if (published.has(server)) return;
   published.set(server, known);
-  const handlers: Handlers = Reflect.get(server.server, "_requestHandlers");
+  const handlers: Handlers | undefined = Reflect.get(server.server, "_requestHandlers");
+  if (handlers === undefined) {
+    throw new PhasegateError("UNSUPPORTED", "this version of @modelcontextprotocol/sdk keeps its handlers elsewhere", {
+      remedy: "Use a version from 1.20 to 1.32, or @modelcontextprotocol/server.",
+      details: { operation: "registerTool" },
+    });
+  }
   const list = handlers.get("tools/list");
   handlers.set("tools/list", async (request, extra) => {
     const listed = await list?.(request, extra);

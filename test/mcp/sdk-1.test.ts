@@ -60,6 +60,15 @@ describe("a client of the older SDK", () => {
   });
 });
 
+it("of a version that is not known is refused when a tool is registered", () => {
+  const server = new McpServer({ name: "host", version: "1.0.0" });
+  Reflect.set(server.server, "_requestHandlers", undefined);
+  Object.assign(server.server, { assertCanSetRequestHandler: () => {}, setRequestHandler: () => {} });
+  expect(() => registerWorkflowTool(server, makeEngine().engine)).toThrow(
+    expect.objectContaining({ code: "UNSUPPORTED", remedy: expect.stringContaining("from 1.20 to 1.32") }),
+  );
+});
+
 it("is no McpServer: an object of another kind is refused with what to pass", () => {
   const { engine } = makeEngine();
   const { server } = new McpServer({ name: "host", version: "1.0.0" });

@@ -60,7 +60,7 @@ describe("an agent that can't claim a boolean", () => {
     });
     expect(await call("complete_phase", { phase: 1, evidence: FALSE })).toMatchObject({
       ...{ status: "success", action: "complete_phase", checkpoint_passed: false, attempts_left: 3, fields: ["built"] },
-      waiver: { fields: ["built"], reason: "the suite needs a GPU", how: expect.stringContaining("phasegate waive") },
+      waiver: { fields: ["built"], reason: "the suite needs a GPU", how: expect.stringContaining("phasegate show") },
       next: null,
     });
     // Whoever says the same again is told the same.
@@ -137,7 +137,7 @@ describe("an agent that can't meet a requirement", () => {
     const { call } = await served();
     const reason = `there is no tool for it; ${"and nobody knows one; ".repeat(60)}or will somebody install one?`;
     const asked = await call("request_waiver", { phase: 1, fields: ["coverage"], reason });
-    expect(asked).toMatchObject({ waiver: { reason, how: expect.stringContaining("phasegate waive") }, next: null });
+    expect(asked).toMatchObject({ waiver: { reason, how: expect.stringContaining("phasegate show") }, next: null });
     const wrong = await call("complete_phase", { phase: 1, evidence: { built: false, licensed: true } });
     expect(wrong).toMatchObject({
       awaiting_waiver: ["coverage"],
@@ -176,6 +176,8 @@ describe("an agent that can't meet a requirement", () => {
       next: null,
     });
     expect(await call("get_state", { brief: true })).toMatchObject({ awaiting_waiver: true, attempts: 1 });
+    const { stdout: text } = await run("show", sessionId, "--state", state);
+    expect(text).toContain(`by an approver: phasegate waive ${sessionId}, or phasegate deny ${sessionId}\n`);
     const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
     const decided = ["--by", "ann", "--yes", "--request", String(shown.awaitingWaiver.request)];
     const waived = await run("waive", sessionId, "--state", state, ...decided, "--note", "until May");

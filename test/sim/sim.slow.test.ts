@@ -67,8 +67,8 @@ beforeAll(async () => {
 
 describe("simulated worlds", () => {
   it.each([
-    ["phased", 180],
-    ["routed", 80],
+    ["phased", 130],
+    ["routed", 50],
     ["planned", 20],
     ["recorded", 20],
   ] as const)("keep every promise: %s", async (product, count) => {

@@ -70,14 +70,13 @@ function taskNames(phase: PhaseDefinition, tasks: readonly PhaseTask[]): WireObj
 }
 
 /** What an agent does in place of a search that is not served. */
-const OWN_SEARCH =
-  "search the files and documents of the project yourself instead: that counts as the search; claim only what you have found";
+const OWN_SEARCH = "search the files and documents of the project yourself instead, and claim only what you have found";
 
 /** Returns the note that texts of a workflow ask for a search, if the server has none. */
 export function searchNotice(searches: boolean, { absentTools }: GivenTools): WireObject {
   if (!searches || !absentTools.includes(SEARCH_TOOL)) return {};
   return {
-    missing_tools: `texts of this workflow ask for a search (${SEARCH_TOOL}), which this server does not have: ${OWN_SEARCH}`,
+    missing_tools: `texts of this workflow ask for a search (${SEARCH_TOOL}), which this server does not have: ${OWN_SEARCH}. That counts as the search`,
   };
 }
 
@@ -85,11 +84,10 @@ export function searchNotice(searches: boolean, { absentTools }: GivenTools): Wi
 function absenceNote(text: string, { absentTools, actions }: GivenTools): string | undefined {
   const asked = absentTools.filter((name) => (name === SEARCH_TOOL ? asksForSearch(text) : text.includes(name)));
   if (asked.length === 0) return undefined;
-  const instead = asked.includes(SEARCH_TOOL) ? OWN_SEARCH : "go on without it, and claim nothing of it";
-  const note = `the text asks for ${asked.join(", ")}, which this server does not have: ${instead}`;
-  return actions.includes("request_waiver")
-    ? `${note}; what the gate wants of it can be waived (request_waiver)`
-    : note;
+  const note = `the text asks for ${asked.join(", ")}, which this server does not have`;
+  if (asked.includes(SEARCH_TOOL)) return `${note}: ${OWN_SEARCH}`;
+  const waived = actions.includes("request_waiver") ? "; what the gate wants of it can be waived (request_waiver)" : "";
+  return `${note}: go on without it, and claim nothing of it${waived}`;
 }
 
 /** Limits the note on what is left out of a text, in characters. */

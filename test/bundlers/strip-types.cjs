@@ -1,0 +1,3 @@
+const { stripTypeScriptTypes } = require("node:module");
+
+module.exports = (source) => stripTypeScriptTypes(source);
