@@ -3,15 +3,26 @@
  * waivers. json-schema-values.ts, which loads later, tells which values they accept.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import * as z from "zod/mini";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
 import { nearest, shown } from "./names.js";
 
-/** Returns the "Standard JSON Schema" (standardschema.dev) of a schema, if it has one. It is only shown to agents. */
+/**
+ * Returns the JSON Schema of a schema, if it has one: its "Standard JSON Schema" (standardschema.dev), or what zod makes of it,
+ * also of zod/mini and of what JSON Schema can't say. It is only shown to agents.
+ */
 export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
   const standard: object = schema["~standard"];
-  if (!("jsonSchema" in standard) || !isConverter(standard.jsonSchema)) return undefined;
+  const own = "jsonSchema" in standard && isConverter(standard.jsonSchema) ? standard.jsonSchema : undefined;
+  return (
+    (own && asShown(() => own.input({ target: "draft-2020-12" }))) ??
+    (isZod(schema) ? asShown(() => z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })) : undefined)
+  );
+}
+
+function asShown(make: () => unknown): JsonObject | undefined {
   try {
-    const found: unknown = JSON.parse(JSON.stringify(standard.jsonSchema.input({ target: "draft-2020-12" })));
+    const found: unknown = JSON.parse(JSON.stringify(make()));
     if (!isJsonObject(found)) return undefined;
     // The dialect is always the same; leaving it out saves tokens.
     delete found.$schema;
@@ -19,6 +30,51 @@ export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns true for a schema of zod 4, from any copy of it: zod/mini has it, too. */
+function isZod(schema: object): schema is z.core.$ZodType {
+  return "_zod" in schema;
+}
+
+/** Returns a JSON Schema with the names of the fields that a schema misses in an empty object; undefined if it names none. */
+export function askedFields(schema: StandardSchemaV1): JsonObject | undefined {
+  try {
+    const result = schema["~standard"].validate({});
+    if ("then" in result || result.issues === undefined) return undefined;
+    const names = result.issues.flatMap(({ path: [first] = [] }) => {
+      const name = typeof first === "object" ? first.key : first;
+      return typeof name === "string" ? [name] : [];
+    });
+    const required = [...new Set(names)];
+    if (required.length === 0) return undefined;
+    const properties = Object.fromEntries(required.map((name) => [name, {}]));
+    // It may have others, which may be left out.
+    return { type: "object", properties, required, additionalProperties: true };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The types of zod whose values JSON can't hold. */
+const NO_JSON: ReadonlySet<string> = new Set(["date", "bigint", "map", "set", "symbol", "nan", "file", "function"]);
+
+/** Returns the places in what a schema of zod gives that JSON can't hold: evidence could not be stored. */
+export function noJsonIn(schema: StandardSchemaV1): { readonly place: string; readonly type: string }[] {
+  const found: { place: string; type: string }[] = [];
+  if (!isZod(schema)) return found;
+  asShown(() =>
+    z.toJSONSchema(schema, {
+      io: "output",
+      unrepresentable: "any",
+      override({ zodSchema, path }) {
+        const { type } = zodSchema._zod.def;
+        const place = path.filter((part) => part !== "properties" && part !== "items").join(".");
+        if (NO_JSON.has(type)) found.push({ place: place || "it", type });
+      },
+    }),
+  );
+  return found;
 }
 
 function isConverter(value: unknown): value is { input(options: { target: string }): unknown } {

@@ -206,6 +206,8 @@ describe("completePhase", () => {
     const storage = new MemoryStorage();
     const { engine } = makeEngine({ storage }, [workflow]);
     const { sessionId } = await engine.start({ workflowType: "gated", target: "a" });
+    // It was asked for its fields when it was defined.
+    asked = 0;
     const append = storage.append.bind(storage);
     let interfere = true;
     storage.append = async (commit) => {

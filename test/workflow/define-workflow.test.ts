@@ -112,7 +112,6 @@ describe("defineWorkflow", () => {
     expect(gateOf(z.object({ n: z.int(), small: z.int().max(5).min(Number.MIN_SAFE_INTEGER) }))).toMatchObject({
       jsonSchema,
     });
-    expect(gateOf(z.object({ when: z.date() }))).toMatchObject({ jsonSchema: undefined });
     const validate = (value: unknown) => ({ value });
     expect(gateOf({ "~standard": { version: 1, vendor: "mine", validate } })).toMatchObject({ jsonSchema: undefined });
     const odd = { version: 1 as const, vendor: "mine", validate, jsonSchema: { input: () => "no object" } };

@@ -1,7 +1,10 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { defineWorkflow, isPhasegateError } from "phasegate";
 import type { FieldGateInput } from "phasegate/gate";
+import * as valibot from "valibot";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import * as mini from "zod/mini";
 import type { JsonObject } from "../../src/workflow/json.js";
 import { structureSchema } from "../../src/workflow/structure.js";
 import { metadata, phase, read } from "./workflow-texts.js";
@@ -173,6 +176,66 @@ reveal: names
     expect(gateProblems(gate)).toEqual(expect.arrayContaining([expect.stringMatching(message)]));
   });
 });
+
+describe("a gate with a schema in code", () => {
+  const shownOf = (evidence: StandardSchemaV1) => {
+    const phases = [{ number: 1, name: "One", content: "", gate: { evidence } }];
+    const [phase] = defineWorkflow({ ...about, phases }).definition.structure.phases;
+    return phase?.gate.kind === "schema" ? phase.gate.jsonSchema : undefined;
+  };
+
+  it.each<[string, StandardSchemaV1]>([
+    ["zod", z.object({ tests: z.int(), note: z.string().optional() })],
+    ["zod/mini", mini.object({ tests: mini.int(), note: mini.optional(mini.string()) })],
+    [
+      "zod with what JSON Schema can't say",
+      z.object({ tests: z.int(), note: z.string().optional() }).transform((all) => all),
+    ],
+  ])("shows agents its fields and their types: %s", (_, evidence) => {
+    const properties = { tests: { type: "integer" }, note: { type: "string" } };
+    expect(shownOf(evidence)).toMatchObject({ type: "object", properties, required: ["tests"] });
+  });
+
+  it.each<[string, StandardSchemaV1]>([
+    ["Valibot", valibot.object({ tests: valibot.number(), note: valibot.optional(valibot.string()) })],
+    ["another library, whose problems have plain paths", asking([{ message: "missing", path: ["tests"] }])],
+  ])("without a JSON Schema shows the names of the required fields: %s", (_, evidence) => {
+    const shown = { type: "object", properties: { tests: {} }, required: ["tests"], additionalProperties: true };
+    expect(shownOf(evidence)).toEqual(shown);
+  });
+
+  it.each<[string, StandardSchemaV1]>([
+    ["that requires nothing", asking([])],
+    ["that is checked later", { "~standard": { version: 1, vendor: "mine", validate: async () => ({ issues: [] }) } }],
+    ["whose problems have no place", asking([{ message: "no" }])],
+    ["that throws", { "~standard": { version: 1, vendor: "mine", validate: () => fail() } }],
+  ])("of which nothing can be told is taken as it is: one %s", (_, evidence) => {
+    expect(shownOf(evidence)).toBeUndefined();
+  });
+
+  it("is refused if it gives what JSON can't hold, with the place", () => {
+    const evidence = z.object({
+      report: z.object({ when: z.coerce.date() }),
+      sizes: z.array(z.bigint()),
+      seen: z.union([z.string(), z.set(z.string())]),
+    });
+    expect(gateProblems({ evidence }).toSorted()).toEqual([
+      expect.stringContaining('phase 1: gate.evidence: "report.when" becomes a date, which JSON can\'t hold'),
+      expect.stringContaining('"seen.anyOf.1" becomes a set'),
+      expect.stringContaining('"sizes" becomes a bigint'),
+    ]);
+    expect(gateProblems({ evidence: z.object({ when: z.iso.date() }) })).toEqual([]);
+  });
+});
+
+function asking(issues: StandardSchemaV1.Issue[]): StandardSchemaV1 {
+  const validate = (value: unknown) => (issues.length === 0 ? { value } : { issues });
+  return { "~standard": { version: 1, vendor: "mine", validate } };
+}
+
+function fail(): never {
+  throw new Error("not now");
+}
 
 describe("a workflow in code with a plan", () => {
   it("has the same defaults as a folder, and its templates as texts", async () => {

@@ -10,7 +10,7 @@ import {
 } from "../../rules/validators.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import { jsonSchemaOf, waivableFaults } from "../json-schema.js";
+import { askedFields, jsonSchemaOf, noJsonIn, waivableFaults } from "../json-schema.js";
 import { orNearest, RESERVED, shown } from "../names.js";
 import type {
   FieldDefinition,
@@ -48,6 +48,10 @@ export function gateProblems(gate: AnyGateInput | undefined): string[] {
   const isKnown = isJsonObject(schema.properties) && isClosed(schema, gate.evidence["~standard"].vendor);
   return [
     ...waivableFaults(schema).map((fault) => `gate.evidence: ${fault}`),
+    ...noJsonIn(gate.evidence).map(
+      ({ place, type }) =>
+        `gate.evidence: ${shown(place)} becomes a ${type}, which JSON can't hold: let it be a text or number`,
+    ),
     ...unknown,
     ...(isKnown ? unknownFields(gate.verify, Object.keys(Object(schema.properties))) : []),
   ];
@@ -77,7 +81,7 @@ export function buildGate(gate: AnyGateInput | undefined): GateDefinition {
   return {
     kind: "schema",
     allowOverride: gate.allowOverride || undefined,
-    jsonSchema: jsonSchemaOf(gate.evidence),
+    jsonSchema: jsonSchemaOf(gate.evidence) ?? askedFields(gate.evidence),
     example: gate.example,
     allowExample: gate.allowExample || undefined,
     ...demandsOf(gate),
