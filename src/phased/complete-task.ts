@@ -56,7 +56,7 @@ export async function completeTask(
     head.status !== "active" ||
     (task === undefined && skipped.length === 0) ||
     (task !== undefined && !isNoted(head, task, { note, outcome })) ||
-    skipped.some((number) => !inRanges(head.tasks?.givenUp ?? [], number));
+    skipped.some((number) => !inRanges(head.tasks?.givenUp, number));
   const executed = await executeCommand(context, id, command, idempotencyKey, isNew);
   const now = await loadSession(context, id);
   const noted = await phaseNow(context, now, requirePhase(now.structure, phase));
@@ -84,6 +84,6 @@ function isNoted(
   task: number,
   { note, outcome }: Pick<TaskNote, "outcome"> & { readonly note: string | undefined },
 ): boolean {
-  if (!inRanges((outcome === "given_up" ? tasks?.givenUp : tasks?.done) ?? [], task)) return false;
+  if (!inRanges(outcome === "given_up" ? tasks?.givenUp : tasks?.done, task)) return false;
   return note === undefined || (tasks?.last?.task === task && tasks.last.note === note);
 }

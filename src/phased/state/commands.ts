@@ -200,12 +200,12 @@ function waiverCommands(head: SessionHead, structure: WorkflowStructure): Sessio
   if (isWaiverOpen(head)) return ["waive", "denyWaiver"];
   const gate = structure.phases[head.position]?.gate;
   if (head.awaiting !== undefined || asksNoMore(head) || gate === undefined) return [];
-  return waivable(gate, []).names.length > 0 ? ["requestWaiver"] : [];
+  return waivable(gate).names.length > 0 ? ["requestWaiver"] : [];
 }
 
 /** Returns true if a request for a waiver waits for a person. */
 export function isWaiverOpen({ waiver, status }: SessionHead): boolean {
-  return waiver !== undefined && waiver.denied !== true && status !== "completed" && status !== "deleted";
+  return waiver !== undefined && waiver.denied !== true && status !== "deleted";
 }
 
 /** Limits the requests of one visit to a phase, since the last grant: each is a commit, and a question to a person. */
@@ -265,10 +265,11 @@ export function taskRefusal(
   if (head.status !== "active") return invalidTransition(head, structure, "completeTask");
   const current = structure.phases[head.position];
   if (current?.number !== phase) return notCurrent(head, phase, structure);
-  const find = (wanted: number) => current.tasks.find(({ number }) => number === wanted);
-  const unknown = [...(task === undefined ? [] : [task]), ...skipped].find((number) => find(number) === undefined);
+  const { tasks } = current;
+  const named = task === undefined ? skipped : [task, ...skipped];
+  const unknown = named.find((wanted) => tasks.every(({ number }) => number !== wanted));
   if (unknown !== undefined) return taskNotFound(current, unknown);
-  const required = skipped.find((number) => find(number)?.plan?.optional !== true);
+  const required = skipped.find((left) => tasks.some(({ number, plan }) => number === left && plan?.optional !== true));
   return required === undefined ? undefined : notOptional(required);
 }
 

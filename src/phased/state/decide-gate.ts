@@ -38,6 +38,9 @@ type Events = readonly [SessionEvent, ...SessionEvent[]];
 /** The events of a command, or the reason for its refusal. */
 export type Decided = Events | AnyPhasegateError;
 
+/** What most evidence says can't be claimed. */
+const NOTHING: ReadonlyMap<string, string> = new Map();
+
 /** Decides a submission with its verdict: the gate is passed, a person is asked, or the attempt has failed. */
 export function completePhase(
   head: SessionHead,
@@ -46,15 +49,15 @@ export function completePhase(
 ): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, noted, verdict, output, waived = [], proofs = [], unmet } = command;
+  const { phase, evidence, noted, verdict, output, waived = [], proofs = [], unmet = NOTHING } = command;
   const attempt = head.attempts + 1;
   const verification = command.verification && [...command.verification];
   const submitted = { phase, attempt, evidence, noted, verification };
   if (!verdict.passed) {
     const problems = [...verdict.problems];
     const failure = { ...submitted, problems };
-    const asked = unmet === undefined ? [] : waiverFor(head, unmet, context);
-    const isAsked = asked.length > 0 && problems.every(({ field }) => unmet?.has(field));
+    const asked = waiverFor(head, unmet, context);
+    const isAsked = asked.length > 0 && problems.every(({ field }) => unmet.has(field));
     const isUncounted = isAsked || (head.submission === undefined && lacksSnapshots(problems, verification));
     if (isUncounted) return [{ type: "gate_failed", ...failure, uncounted: true }, ...asked];
     return [...gateFailed(head, failure, context), ...asked];
@@ -248,7 +251,7 @@ function waiverFor(
   unmet: ReadonlyMap<string, string>,
   context: TransitionContext,
 ): readonly SessionEvent[] {
-  if (head.waiver !== undefined || head.waiverRequests !== undefined) return [];
+  if (head.waiverRequests !== undefined) return [];
   const fields = [...unmet.keys()];
   const whys = fields.length === 1 ? [...unmet.values()] : [...unmet].map(([name, why]) => `${name}: ${why}`);
   const reason = whys.join("; ").slice(0, NOTE_MAX);

@@ -132,7 +132,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "approval_requested": {
       const awaiting = { version, evidenceHash: event.evidenceHash };
       // Complete evidence needs no further waiver.
-      return { ...facts, status: "active", awaiting, submission: { version, merge: false }, waiver: undefined };
+      return { ...facts, awaiting, submission: { version, merge: false }, waiver: undefined };
     }
     case "waiver_requested":
       return { ...head, waiver: { version }, waiverRequests: (head.waiverRequests ?? 0) + 1 };
@@ -144,7 +144,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { ...decided(head), waiver: { version, denied: true } };
     case "approved":
     case "denied":
-      return { ...facts, status: "active" };
+      return facts;
     case "gate_passed":
       return {
         ...passed(facts, event.position),
@@ -156,7 +156,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return passed(facts, event.position);
     case "gate_failed":
       return {
-        ...(event.uncounted ? { ...facts, status: "active" } : failedOnce(facts)),
+        ...(event.uncounted ? facts : failedOnce(facts)),
         submission: { version, merge: false },
       };
     case "step_refused":
@@ -170,7 +170,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "paused":
       return { ...facts, status: "paused", awaiting: head.awaiting, pausedAt: at, note: event.note };
     case "resumed":
-      return { ...facts, status: "active", awaiting: head.awaiting };
+      return { ...facts, awaiting: head.awaiting };
     case "retried":
       return { ...retried(facts, event), baseline: event.snapshots ? version : facts.baseline };
     case "rolled_back":
@@ -187,7 +187,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
         baseline: event.snapshots ? version : head.baseline,
       };
     case "plan_synced":
-      return { ...head, awaiting: undefined, ...migrated(facts, event, version) };
+      return { ...head, awaiting: undefined, ...migrated(facts, event, version, event.places) };
     case "plan_ticked":
       return { ...head, due: dueAfterTicks(facts, event) };
     case "snapshots_taken":
@@ -221,12 +221,12 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
 }
 
 /**
- * Returns the facts that an event keeps. `awaiting` is not among them: an approval is for one piece of
- * evidence in the current state of the phase, so any other event withdraws the question.
+ * Returns the facts that an event keeps, as the head of an active session, which most events leave. `awaiting` is not among
+ * them: an approval is for one piece of evidence in the current state of the phase, so any other event withdraws the question.
  */
-function factsOf(head: HeadFacts & { readonly [Name in OfStatus]?: unknown }): HeadFacts {
+function factsOf(head: HeadFacts & { readonly [Name in OfStatus]?: unknown }): Active {
   const { status, pausedAt, note, beforeDecision, failedAt, completedAt, deletedAt, reason, awaiting, ...facts } = head;
-  return facts;
+  return { ...facts, status: "active" };
 }
 
 /** What a head has besides the facts: all else survives every event. */
@@ -245,10 +245,9 @@ const NO_WAIVERS = { waiver: undefined, waived: undefined } as const;
 type Active = Extract<SessionHead, { status: "active" }>;
 
 /** Enters a phase: no attempts, nothing submitted, no task done, nothing refused, nothing waived, new snapshots. */
-function enter(facts: HeadFacts, { phase, position }: EventOf<"phase_entered">, { at, version }: EventContext): Active {
+function enter(facts: Active, { phase, position }: EventOf<"phase_entered">, { at, version }: EventContext): Active {
   return {
     ...facts,
-    status: "active",
     ...NO_WAIVERS,
     waiverRequests: undefined,
     phase,
@@ -263,10 +262,9 @@ function enter(facts: HeadFacts, { phase, position }: EventOf<"phase_entered">, 
 }
 
 /** Completes a phase and forgets its failures. */
-function passed(facts: HeadFacts, position: number): Active {
+function passed(facts: Active, position: number): Active {
   return {
     ...facts,
-    status: "active",
     completed: addToRanges(facts.completed, position),
     attempts: 0,
     tasks: undefined,
@@ -276,27 +274,26 @@ function passed(facts: HeadFacts, position: number): Active {
 }
 
 /** Skips a phase, which a session may never have entered: a completed one is in its last phase, skipped or not. */
-function skipped(facts: HeadFacts, { phase, position }: EventOf<"phase_skipped">): Active {
+function skipped(facts: Active, { phase, position }: EventOf<"phase_skipped">): Active {
   const skipped = addToRanges(facts.skipped, position);
-  return { ...facts, status: "active", ...NO_WAIVERS, phase, position, skipped, attempts: 0, tasks: undefined };
+  return { ...facts, ...NO_WAIVERS, phase, position, skipped, attempts: 0, tasks: undefined };
 }
 
 /** Counts one more failed attempt, in a row and in total. */
-function failedOnce(facts: HeadFacts): Active {
+function failedOnce(facts: Active): Active {
   const { position, attempts } = facts;
   const others = facts.spent.filter(([place]) => place !== position);
   const spent: HeadFacts["spent"] = [...others, [position, spentAt(facts, position) + 1]];
   // A denied request is shown until the next attempt; an open one stays.
   const waiver = facts.waiver?.denied ? undefined : facts.waiver;
-  return { ...facts, status: "active", attempts: attempts + 1, spent, waiver };
+  return { ...facts, attempts: attempts + 1, spent, waiver };
 }
 
 /** Resets the attempts in a row; the total only if the host retries. */
-function retried(facts: HeadFacts, { resetEvidence, by }: EventOf<"retried">): Active {
+function retried(facts: Active, { resetEvidence, by }: EventOf<"retried">): Active {
   const { submission, position, spent } = facts;
   return {
     ...facts,
-    status: "active",
     attempts: 0,
     submission: submission && { ...submission, merge: !resetEvidence },
     spent: by === "host" ? spent.filter(([place]) => place !== position) : spent,
@@ -304,11 +301,10 @@ function retried(facts: HeadFacts, { resetEvidence, by }: EventOf<"retried">): A
 }
 
 /** Removes all phases from a position on from the completed and skipped ones. */
-function rolledBack(facts: HeadFacts, position: number): Active {
+function rolledBack(facts: Active, position: number): Active {
   const { completed, skipped, withWaivers } = facts;
   return {
     ...facts,
-    status: "active",
     completed: cutRanges(completed, position),
     skipped: cutRanges(skipped, position),
     withWaivers: withWaivers && cutRanges(withWaivers, position),
@@ -319,7 +315,12 @@ function rolledBack(facts: HeadFacts, position: number): Active {
  * Switches to another structure. The phases up to the current one are the same (see `migration` in
  * transition.ts); for those ahead, a sync says which are the same.
  */
-function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_synced">, version: number) {
+function migrated(
+  facts: Active,
+  event: EventOf<"migrated" | "plan_synced">,
+  version: number,
+  places?: EventOf<"plan_synced">["places"],
+) {
   const { structure, position } = event;
   return {
     workflowType: structure.type,
@@ -329,6 +330,6 @@ function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_s
     total: structure.phases.length,
     ...NO_WAIVERS,
     tasks: tasksAfter(facts.tasks, event.tasks),
-    spent: spentAfter(facts.spent, position, event.type === "plan_synced" ? (event.places ?? []) : []),
+    spent: spentAfter(facts.spent, position, places),
   };
 }

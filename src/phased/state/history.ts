@@ -136,11 +136,13 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
     if (note !== undefined) notes.push(note);
     switch (event.type) {
       case "started":
+        structure = event.structure;
+        break;
       case "migrated":
       case "plan_synced":
         structure = event.structure;
         asked = {};
-        if (event.type !== "started") outcomes = keptOutcomes(outcomes, event.tasks);
+        outcomes = keptOutcomes(outcomes, event.tasks);
         break;
       case "task_completed":
       case "task_given_up":

@@ -11,9 +11,9 @@ export const rangesSchema = z.array(z.tuple([z.int(), z.int()]));
 /** A set of integers. */
 export type Ranges = z.infer<typeof rangesSchema>;
 
-/** Returns true if a number is in the set. */
-export function inRanges(ranges: Ranges, value: number): boolean {
-  return ranges.some(([from, to]) => from <= value && value <= to);
+/** Returns true if a number is in the set; none is if it is missing. */
+export function inRanges(ranges: Ranges | undefined, value: number): boolean {
+  return ranges?.some(([from, to]) => from <= value && value <= to) === true;
 }
 
 /** Returns the set with one more number. */
@@ -27,8 +27,13 @@ export function addToRanges(ranges: Ranges, value: number): Ranges {
 }
 
 /** Returns the numbers of both sets that pass a test. */
-export function joinRanges(one: Ranges, other: Ranges, test: (value: number) => boolean = () => true): Ranges {
-  return [...numbersIn(one), ...numbersIn(other)].filter(test).reduce(addToRanges, []);
+export function joinRanges(one: Ranges, other: Ranges, test: (value: number) => boolean): Ranges {
+  return filterRanges([...one, ...other], test);
+}
+
+/** Returns the numbers of a set that pass a test; its ranges may overlap. */
+export function filterRanges(ranges: Ranges, test: (value: number) => boolean): Ranges {
+  return numbersIn(ranges).filter(test).reduce(addToRanges, []);
 }
 
 /** Returns all numbers in the set, ascending. */
@@ -79,7 +84,7 @@ export function dueAfterTicks(
   { due = NOTHING, completed }: Ticked,
   { ticks, unticks }: { readonly ticks: Ranges; readonly unticks: Ranges },
 ): DueTicks | undefined {
-  const late = joinRanges(ticks, [], (place) => !inRanges(completed, place));
+  const late = filterRanges(ticks, (place) => !inRanges(completed, place));
   return withoutEmpty({
     tick: joinRanges(due.tick, unticks, (place) => inRanges(completed, place) && !inRanges(ticks, place)),
     untick: joinRanges(due.untick, late, (place) => !inRanges(unticks, place)),
@@ -97,11 +102,11 @@ function withoutEmpty(due: DueTicks): DueTicks | undefined {
 export function spentAfter(
   spent: [number, number][],
   position: number,
-  places: readonly (readonly [number, number])[],
+  places: readonly (readonly [number, number])[] | undefined,
 ): [number, number][] {
   const counts = new Map(spent.filter(([place]) => place <= position));
   for (const [place, count] of spent) {
-    const to = places.find(([from]) => from === place)?.[1];
+    const to = places?.find(([from]) => from === place)?.[1];
     if (to !== undefined) counts.set(to, Math.max(count, counts.get(to) ?? 0));
   }
   return [...counts];

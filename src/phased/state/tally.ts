@@ -125,9 +125,6 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
       );
       return;
     case "phase_entered":
-      tally.phase = event.phase;
-      tally.since = at;
-      return;
     case "resumed":
     case "retried":
       tally.since ??= at;
@@ -171,8 +168,7 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
 
 /** Adds the time since the session became active at its phase. It counts no more until the session is active again. */
 function endWork(tally: SessionTally, at: string): void {
-  if (tally.since === undefined) return;
-  const spent = Date.parse(at) - Date.parse(tally.since);
+  const spent = Date.parse(at) - Date.parse(tally.since ?? at);
   // The clock may have been set back in between.
   if (spent > 0) phaseIn(tally, tally.phase).spent += spent;
   delete tally.since;

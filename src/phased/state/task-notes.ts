@@ -6,7 +6,7 @@
 import * as z from "zod/mini";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf } from "./events.js";
-import { addToRanges, inRanges, joinRanges, type Ranges, rangesSchema } from "./ranges.js";
+import { addToRanges, filterRanges, inRanges, type Ranges, rangesSchema } from "./ranges.js";
 
 const lastNoteSchema = z.object({
   /** The task's number; missing if a sync has changed the task. */
@@ -58,10 +58,6 @@ export interface PhaseTask {
   readonly closed?: "given_up" | "skipped" | "waived" | "dropped";
 }
 
-function withoutTask({ task: _, ...last }: LastNote, task: number | undefined): LastNote {
-  return task === undefined ? last : { ...last, task };
-}
-
 /** Marks the last note as older than a person's decision on a waiver. */
 export function tasksDecided(notes: TaskNotes | undefined): TaskNotes | undefined {
   return notes?.last === undefined ? notes : { ...notes, last: { ...notes.last, beforeDecision: true } };
@@ -109,9 +105,9 @@ export function withTask(
   notes: TaskNotes | undefined,
   { type, task, note }: EventOf<"task_completed" | "task_given_up">,
 ): TaskNotes {
-  const isReason = notes?.last?.task === task && inRanges(notes.givenUp ?? [], task);
+  const isReason = notes?.last?.task === task && inRanges(notes.givenUp, task);
   const last = note !== undefined ? { task, note } : isReason ? undefined : notes?.last;
-  const without = (ranges: Ranges = []) => joinRanges(ranges, [], (number) => number !== task);
+  const without = (ranges: Ranges = []) => filterRanges(ranges, (number) => number !== task);
   const [done, givenUp] = [without(notes?.done), without(notes?.givenUp)];
   return type === "task_completed"
     ? notesWith(addToRanges(done, task), givenUp, last)
@@ -125,13 +121,14 @@ function notesWith(done: Ranges, givenUp: Ranges, last: TaskNotes["last"]): Task
 /** Keeps what is noted about tasks that are still there, under their new numbers. */
 export function tasksAfter(notes: TaskNotes | undefined, kept: TaskPairs = []): TaskNotes | undefined {
   if (notes === undefined) return undefined;
-  const { done, givenUp = [], last } = notes;
+  const { done, givenUp, last } = notes;
   const task = kept.find(([from]) => from === last?.task)?.[1];
-  const noted = last && withoutTask(last, task);
-  const stay = (ranges: Ranges) =>
+  const noted = last && { ...last, task };
+  const stay = (ranges: Ranges | undefined) =>
     kept.flatMap(([from, to]) => (inRanges(ranges, from) ? [to] : [])).reduce<Ranges>(addToRanges, []);
   const after = notesWith(stay(done), stay(givenUp), noted);
-  return after.done.length + (after.givenUp?.length ?? 0) === 0 && noted === undefined ? undefined : after;
+  const isNothing = after.done.length === 0 && after.givenUp === undefined && noted === undefined;
+  return isNothing ? undefined : after;
 }
 
 /** What a head says of a visit to a phase. */
@@ -166,9 +163,9 @@ export function tasksOf(
   }
   const isPassed = !isCurrent && inRanges(head.completed, position);
   return phase.tasks.map(({ number, name }) => {
-    if (isCurrent && inRanges(head.tasks?.givenUp ?? [], number))
+    if (isCurrent && inRanges(head.tasks?.givenUp, number))
       return { number, name, done: false, ready: false, closed: "given_up" };
-    const done = isPassed || (isCurrent && inRanges(head.tasks?.done ?? [], number));
+    const done = isPassed || (isCurrent && inRanges(head.tasks?.done, number));
     return { number, name, done, ready: !done };
   });
 }
@@ -185,7 +182,7 @@ export function keptTasks(
   const [was, now] = [before.phases[position]?.tasks, after.phases[position]?.tasks];
   if (noted === undefined || was === undefined || now === undefined) return {};
   const kept = was.flatMap((task): [number, number][] => {
-    if (!inRanges([...noted.done, ...(noted.givenUp ?? [])], task.number)) return [];
+    if (!inRanges(noted.done, task.number) && !inRanges(noted.givenUp, task.number)) return [];
     const place = pairs === undefined ? task.number : pairs.find(([from]) => from === task.number)?.[1];
     const same = now.find(({ number }) => number === place);
     return same === undefined || asks(same) !== asks(task) ? [] : [[task.number, same.number]];

@@ -198,7 +198,7 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   // one than that of the agent's server. Where snapshots were missing, the retry takes them, and no attempt must fail for it.
   const isSpent = head.attempts > 0 || (by !== "agent" && spentAt(head, head.position) > 0);
   const isNeeded = isSpent || context.snapshots !== undefined;
-  if (head.status === "active" && !isNeeded) {
+  if (!isNeeded) {
     return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }
   const said = saidIn(command);

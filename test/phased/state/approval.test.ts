@@ -25,6 +25,7 @@ describe("a gate that requires an approval", () => {
       attempts: 0,
       completed: [],
       awaiting: { version: 2, evidenceHash: HASH },
+      submission: { version: 2, merge: false },
     });
   });
 

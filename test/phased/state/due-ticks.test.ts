@@ -50,6 +50,11 @@ describe("due ticks of a plan", () => {
     expect(Run.started(structureOf([0, 1])).do(submit(0)).state.due).toBeUndefined();
   });
 
+  it("stay after a rollback that reaches no phase of the plan", () => {
+    const run = Run.started(structureOf([planned(1), 2, 3], { plan })).do(submit(1), submit(2), rollback(2));
+    expect(run.state.due).toEqual({ tick: [[0, 0]], untick: [] });
+  });
+
   it("become removals from the first phase on", () => {
     const whole = structureOf([planned(1), planned(2)], { plan });
     expect(Run.started(whole).do(submit(1), rollback(1)).state.due).toEqual({ tick: [], untick: [[0, 0]] });
@@ -175,6 +180,7 @@ describe("joinRanges", () => {
           [3, 5],
           [8, 8],
         ],
+        () => true,
       ),
     ).toEqual([
       [1, 5],

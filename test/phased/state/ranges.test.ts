@@ -36,6 +36,10 @@ describe("ranges", () => {
     expect(cutRanges(ranges, 0)).toEqual([]);
   });
 
+  it("contain nothing if they are missing", () => {
+    expect([inRanges([[1, 1]], 1), inRanges([], 1), inRanges(undefined, 1)]).toEqual([true, false, false]);
+  });
+
   it("contain the same numbers as a set, in as few ranges as possible, without changing their input", () => {
     const steps = fc.array(fc.oneof(fc.record({ add: place }), fc.record({ cut: place })), { maxLength: 40 });
     fc.assert(

@@ -118,6 +118,17 @@ describe("the tally of a session", () => {
     const tally = addToTally(addToTally(undefined, at(1, 5, "phase_entered")), at(2, 3, "paused"));
     expect(tally?.phases).toEqual([]);
     expect(tally).not.toHaveProperty("since");
+    const atOnce = addToTally(addToTally(undefined, at(1, 5, "phase_entered")), at(2, 5, "paused"));
+    expect(atOnce?.phases).toEqual([]);
+  });
+
+  it("sums up what the host has noted on submissions, of failed and passed attempts", () => {
+    const failedAt = (cost: number) => ({ ...failed(), noted: { cost, model: "small" } });
+    const passedAt = { ...passed(1), noted: { cost: 4, tokens: 7 } };
+    expect(tallied([begun, [failedAt(1)], [failedAt(2)], [passedAt]])?.phases).toMatchObject([
+      { phase: 1, noted: { cost: 7, tokens: 7 } },
+    ]);
+    expect(tallied([begun, [failed()], [passed(1)]])?.phases[0]).not.toHaveProperty("noted");
   });
 
   it("has what became of a phase, until it is rolled back", () => {

@@ -79,6 +79,8 @@ describe("the notes of a phase", () => {
     expect(tasksAfter(notedBy(done(1)), [[2, 2]])).toBeUndefined();
     expect(tasksAfter(notedBy(done(1)), [[1, 2]])).toEqual({ done: [[2, 2]] });
     expect(tasksAfter({ done: [], givenUp: [[1, 1]] }, [[1, 2]])).toEqual({ done: [], givenUp: [[2, 2]] });
+    const both: TaskNotes = { done: [[1, 1]], givenUp: [[2, 2]] };
+    expect(tasksAfter(both, pairs)).toEqual({ done: [[4, 4]], givenUp: [[5, 5]] });
     expect(tasksAfter(undefined, pairs)).toBeUndefined();
   });
 });

@@ -10,6 +10,7 @@ import { sessionEventSchema } from "../../../src/phased/state/events.js";
 import { applyEvent } from "../../../src/phased/state/head.js";
 import { phaseDifference, transition } from "../../../src/phased/state/transition.js";
 import { fieldGateSchema, fieldSchema } from "../../../src/workflow/gate-definition.js";
+import type { PhaseDefinition } from "../../../src/workflow/structure.js";
 import { aProblem, asking, phaseOf, Run, structureOf, submit } from "./run.js";
 
 const free = { kind: "open", allowOverride: true } as const;
@@ -227,6 +228,12 @@ describe("a submission", () => {
     }
   });
 
+  it("for a phase that there isn't is refused in any status", () => {
+    for (const run of [Run.started(three), Run.started(three).do(pause)]) {
+      expect(run.refused(submit(9))).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { requested: 9 } });
+    }
+  });
+
   it("is refused with the same error before its gate is checked", () => {
     const run = Run.started(three).do(submit(1), pause);
     for (const phase of [1, 2, 3, 9]) {
@@ -362,6 +369,12 @@ describe("retry", () => {
     expect(allowedCommands(run.state, three)).toEqual(["completePhase", "pause", "retryPhase", "delete"]);
     run.do(retry(1));
     expect(run.refused(retry(1)).code).toBe("INVALID_TRANSITION");
+  });
+
+  it("is refused while the session is paused, whatever has failed", () => {
+    expect(Run.started(three).do(submit(1, false), pause).refused(retry(1))).toMatchObject({
+      ...{ code: "INVALID_TRANSITION", message: "retryPhase is not possible: the session is paused" },
+    });
   });
 
   it("needs no failed attempt if it records snapshots that were missing", () => {
@@ -542,20 +555,26 @@ describe("migrate", () => {
   it.each([
     ["another name", { name: "Other" }],
     ["other tasks", { tasks: [{ number: 1, name: "More" }] }],
+    ["other tasks", { tasks: [{ number: 1, name: "t2" }] }, { tasks: [{ number: 1, name: "t1" }] }],
+    ["other tasks", { tasks: [{ number: 2, name: "t1" }] }, { tasks: [{ number: 1, name: "t1" }] }],
     ["another gate", { gate: asking() }],
     ["another name and another gate", { name: "Other", gate: asking() }],
-  ])("is refused if a phase up to the current one has %s", (what, changes) => {
-    const run = Run.started(three).do(submit(1));
-    for (const number of [1, 2]) {
-      const phases = [1, 2, 3].map((one) => (one === number ? phaseOf(one, changes) : one));
-      expect(run.refused(migrate(structureOf(phases, { revision: "r2" })))).toMatchObject({
-        code: "NOT_ALLOWED",
-        message: `revision r2 of demo is not the same up to phase 2: phase ${number} has ${what} there`,
-      });
-    }
-    run.do(migrate(structureOf([1, 2, phaseOf(3, changes)], { revision: "r2" })));
-    expect(run.state.revision).toBe("r2");
-  });
+  ])(
+    "is refused if a phase up to the current one has %s: %j",
+    (what, changes, before: Partial<PhaseDefinition> = {}) => {
+      const pinned = [1, 2, 3].map((number) => phaseOf(number, before));
+      const run = Run.started(structureOf(pinned)).do(submit(1));
+      for (const number of [1, 2]) {
+        const phases = pinned.map((one) => (one.number === number ? phaseOf(number, changes) : one));
+        expect(run.refused(migrate(structureOf(phases, { revision: "r2" })))).toMatchObject({
+          code: "NOT_ALLOWED",
+          message: `revision r2 of demo is not the same up to phase 2: phase ${number} has ${what} there`,
+        });
+      }
+      run.do(migrate(structureOf([...pinned.slice(0, 2), phaseOf(3, changes)], { revision: "r2" })));
+      expect(run.state.revision).toBe("r2");
+    },
+  );
 
   it("leaves the phases of a plan to its own comparison, and ignores the examples of gates", () => {
     const planned = (name: string) => phaseOf(1, { name, plan: { number: 1 } });
@@ -569,6 +588,12 @@ describe("migrate", () => {
     ).toMatchObject({ message: "revision r2 of demo is not the same up to phase 2: phase 2 has another gate there" });
     other.do(migrate(structureOf([1, withExample({ a: 2 }), 3], { revision: "r2" })));
     expect([run.state.revision, other.state.revision]).toEqual(["r2", "r2"]);
+    for (const [before, after] of [
+      [planned("A"), phaseOf(1, { name: "B" })],
+      [phaseOf(1, { name: "B" }), planned("A")],
+    ] as const) {
+      expect(phaseDifference([before], [after], 1)).toBe("phase 1 has another name there");
+    }
     expect(phaseDifference([phaseOf(1)], [], 1)).toBe("it has no phase 1 in this place");
   });
 
@@ -593,6 +618,18 @@ describe("migrate", () => {
     const newer = () => gateOf({ remindAfter: 3 }, { remindAfter: 3 });
     expect(phaseDifference([newer()], [newer()], 1)).toBeUndefined();
     expect(phaseDifference([newer()], [plain], 1)).toBe("phase 1 has another gate there");
+  });
+
+  it("records snapshots for the new gate, if it takes some", () => {
+    const { state, limits } = Run.started(three);
+    const at = "2026-01-01T00:00:02.000Z";
+    const taken = [{ verifier: "v", check: "c", takenAt: at, value: { inline: 1 } }];
+    const baselineAfter = (snapshots?: typeof taken) => {
+      const context = { structure: three, limits, at, version: 2, snapshots };
+      return transition(state, { command: migrate(three), ...context }, context);
+    };
+    expect(baselineAfter(taken)).toMatchObject({ events: [{ snapshots: taken }], head: { baseline: 2 } });
+    expect(baselineAfter()).toMatchObject({ head: { baseline: 1 } });
   });
 
   it("changes later phases, and keeps completed ones", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { SessionCommand } from "../../../src/phased/state/commands.js";
 import type { GateDefinition } from "../../../src/workflow/structure.js";
 import { asking, granted, phaseOf, Run, structureOf, submit, waiver, waiverWord } from "./run.js";
 
@@ -102,6 +103,53 @@ describe("a request for a waiver", () => {
     expect(run.log.at(-1)?.event).toMatchObject({ fields: ["tests"] });
     run.ask(waiverWord(run, "waive"));
     expect(run.ask(waiver(1, ["tests", "docs"]))).toMatchObject({ message: '"tests", "docs": waived already' });
+  });
+});
+
+describe("evidence that says what can't be claimed", () => {
+  const failing = (unmet: Record<string, string>, ...fields: string[]): SessionCommand => {
+    const problems = fields.map((field) => ({ field, problem: "missing", message: "no" }) as const);
+    const verdict = { passed: false, problems, warnings: [] } as const;
+    return { ...submit(1), verdict, unmet: new Map(Object.entries(unmet)) };
+  };
+  const requested = (fields: string[], reason: string) => {
+    return { type: "waiver_requested", phase: 1, fields, reason };
+  };
+
+  it("asks for a waiver, and is no attempt if nothing else is wrong", () => {
+    const run = atWork().do(failing({ tests: "there are none" }, "tests"));
+    expect(run.types(2)).toEqual(["gate_failed", "waiver_requested"]);
+    expect(run.log.at(-2)?.event).toMatchObject({ attempt: 1, uncounted: true });
+    expect(run.log.at(-1)?.event).toEqual(requested(["tests"], "there are none"));
+    expect(run.state).toMatchObject({ attempts: 0, waiver: { version: 2 }, waiverRequests: 1 });
+    const two = atWork().do(failing({ tests: "there are none", docs: "later" }, "docs", "tests"));
+    expect(two.log.at(-1)?.event).toEqual(requested(["tests", "docs"], "tests: there are none; docs: later"));
+    const long = atWork().do(failing({ tests: "x".repeat(2001) }, "tests"));
+    expect(long.log.at(-1)?.event).toEqual(requested(["tests"], "x".repeat(2000)));
+  });
+
+  it("asks, but is an attempt if something else is wrong", () => {
+    const run = atWork().do(failing({ tests: "there are none" }, "tests", "docs"));
+    expect(run.types(2)).toEqual(["gate_failed", "waiver_requested"]);
+    expect(run.state).toMatchObject({ attempts: 1, waiver: { version: 2 } });
+  });
+
+  it("asks once in a visit to its phase, and is an attempt after that", () => {
+    const again = failing({ tests: "there are none" }, "tests");
+    const open = atWork().do(waiver(1), again);
+    const denied = atWork().do(again);
+    denied.do(waiverWord(denied, "denyWaiver"), again);
+    const grantedOnce = atWork().do(waiver(1));
+    grantedOnce.do(waiverWord(grantedOnce, "waive"), failing({ docs: "later" }, "docs"));
+    for (const run of [open, denied]) expect([run.types(1), run.state.attempts]).toEqual([["gate_failed"], 1]);
+    denied.do(again);
+    expect(denied.types(2)).toEqual(["gate_failed", "failed"]);
+    expect(grantedOnce.log.at(-1)?.event).toEqual(requested(["docs"], "later"));
+  });
+
+  it("is an attempt alone if no waiver of that is possible", () => {
+    const run = atWork().do(failing({ legal: "no lawyer" }, "legal"));
+    expect([run.types(1), run.state.attempts]).toEqual([["gate_failed"], 1]);
   });
 });
 

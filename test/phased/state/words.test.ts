@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
   allowedCommands,
+  isWaiverOpen,
   REQUESTS_MAX,
   readingRefusal,
   rollbackTargets,
   type SessionCommand,
 } from "../../../src/phased/state/commands.js";
-import { sessionEventSchema } from "../../../src/phased/state/events.js";
+import { PLAN_CHANGE_KINDS, sessionEventSchema } from "../../../src/phased/state/events.js";
 import { sessionHeadSchema } from "../../../src/phased/state/head.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import type { GateDefinition } from "../../../src/workflow/structure.js";
@@ -147,6 +148,43 @@ describe("a task", () => {
     expect(withTasks().do(pause).refused(complete())).toMatchObject({
       ...{ code: "INVALID_TRANSITION", details: { command: "completeTask", status: "paused" } },
     });
+    expect(
+      withTasks()
+        .do(pause)
+        .refused(complete({ phase: 9 })).code,
+    ).toBe("PHASE_OUT_OF_RANGE");
+  });
+
+  describe("that is optional", () => {
+    const nothing = { requirements: [], dependencies: [], acceptanceCriteria: [] };
+    const plan = { id: "1.1", state: "pending", optional: true, parallel: false, ...nothing } as const;
+    const tasks = [
+      { number: 1, name: "dig" },
+      { number: 2, name: "weed", plan: { ...plan, optional: false } },
+      ...[3, 4].map((number) => ({ number, name: "water", plan })),
+    ] as never[];
+    const garden = () => Run.started(structureOf([phaseOf(1, { tasks }), 2]));
+    const leftOut = (task: number) => ({ type: "task_given_up", phase: 1, task });
+    const events = (run: Run) => run.log.slice(2).map(({ event }) => event);
+
+    it("is left out without a word, alone or together with a task that is done", () => {
+      const run = garden().do(complete({ skipped: [3, 4, 3] }));
+      expect(events(run)).toEqual([leftOut(3), leftOut(4), { type: "task_completed", phase: 1, task: 1 }]);
+      expect(run.state.tasks).toEqual({ done: [[1, 1]], givenUp: [[3, 4]] });
+      const alone = garden().do({ type: "completeTask", phase: 1, skipped: [4], outcome: "given_up" });
+      expect(events(alone)).toEqual([leftOut(4)]);
+    });
+
+    it.each([
+      ["it is required", { skipped: [3, 2] }, "INVALID_INPUT", { field: "skipped" }],
+      ["it is from no plan", { skipped: [1] }, "INVALID_INPUT", { field: "skipped" }],
+      ["it does not exist", { skipped: [3, 5] }, "TASK_NOT_FOUND", { task: 5 }],
+      ["none is named", {}, "INVALID_INPUT", { field: "task" }],
+    ])("is not left out if %s", (_, parts, code, details) => {
+      const error = garden().refused({ type: "completeTask", phase: 1, ...parts });
+      expect(error).toMatchObject({ code, details });
+      expect(error.remedy).not.toBe("");
+    });
   });
 });
 
@@ -168,6 +206,7 @@ describe("the commands that a refusal names", () => {
     expect(allowed(waiting)).toEqual(["completePhase", "approve", "deny", "pause", "delete"]);
     const ended = gated().do(waiver(1), { type: "delete" });
     expect(allowed(ended)).toEqual([]);
+    expect(isWaiverOpen(ended.state)).toBe(false);
   });
 
   it("are no more requests after as many as an agent may make", () => {
@@ -200,7 +239,9 @@ describe("a phase that can't be read or gone back to", () => {
     expect(readingRefusal(run.state, 2, run.structure)).toBeUndefined();
     expect(readingRefusal(run.state, 3, run.structure)).toBeUndefined();
     expect(readingRefusal(run.state, 4, run.structure)?.code).toBe("PHASE_LOCKED");
-    expect(readingRefusal(run.state, 9, run.structure)?.code).toBe("PHASE_OUT_OF_RANGE");
+    expect(readingRefusal(run.state, 9, run.structure)).toMatchObject({
+      ...{ code: "PHASE_OUT_OF_RANGE", details: { valid: [1, 2, 3, 4] } },
+    });
   });
 
   it("is none of the phases of a completed session that the host reopens", () => {
@@ -384,7 +425,7 @@ it("stored events are read whole", () => {
   const evidence = { payload: "p", characters: 70_000, names: ["a"] };
   const change = { phase: 1, id: "1.1", name: "dig", from: "a", to: "b", behind: true };
   const none = { added: [], removed: [], renamed: [], moved: [], dependencies: [], criteria: [], gate: [], other: [] };
-  const counts = { added: 1, removed: 0, renamed: 0, moved: 0, dependencies: 0, criteria: 0, gate: 0, other: 0 };
+  const counts = { ...Object.fromEntries(PLAN_CHANGE_KINDS.map((kind) => [kind, 0])), added: 1 };
   const changes = { ...none, added: [change], count: 1, counts, takenAway: [] };
   const synced = { type: "plan_synced", structure: plain, position: 0, by: "agent", changes, tasks: [[1, 2]] };
   for (const event of [
@@ -484,6 +525,11 @@ describe("a sync with a plan that has changed", () => {
       [3, 1],
     ]);
     expect(other.state.spent).toEqual([[1, 1]]);
+  });
+
+  it("forgets failures of a phase ahead that the plan has no more", () => {
+    const run = back().do(submit(2, false), sync([1, 2, 4], [[1, 1]]));
+    expect(run.state.spent).toEqual([[1, 1]]);
   });
 
   it("is refused if the phases up to the current one are not the same", () => {
