@@ -1,3 +1,4 @@
+import { createWorkflowTool } from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import * as mini from "zod/mini";
@@ -31,6 +32,8 @@ import {
   shrinkAnswer,
   unknownField,
 } from "../../src/tools/wire.js";
+import { makeEngine } from "../support/make-engine.js";
+import { built } from "../support/workflows.js";
 
 /** The required parameters of each action, and the optional ones after a bar. */
 const TAKES: Readonly<Record<Action, string>> = {
@@ -181,6 +184,28 @@ describe("the schema of the workflow tool", () => {
     for (const more of [{ status: "done" }, { action: 1 }, { next: "get_phase" }, { error: 1 }, { remediation: 1 }])
       expect(answers.safeParse({ ...right, ...more }).success).toBe(false);
     for (const field of ["status", "action"]) expect(outputSchema().required).toContain(field);
+  });
+});
+
+describe("an object that a client sends as a text of JSON", () => {
+  it("is read, with a note, and is refused if it is no object", async () => {
+    const { engine } = makeEngine();
+    const tool = createWorkflowTool(engine);
+    const start = { action: "start", workflow_type: "two_phases", target_file: "src/a.ts", options: "{}" };
+    const { session_id, ...started } = await tool.dispatch(start);
+    expect(started).toMatchObject({ status: "success", sent_as_text: "options: was read; send an object instead" });
+    const submit = { action: "complete_phase", session_id, phase: 1 };
+    for (const wrong of ["[1]", "{", "done", "null"]) {
+      const answer = await tool.dispatch({ ...submit, evidence: wrong });
+      expect(answer).toMatchObject({ status: "error", error: expect.stringContaining("'evidence'") });
+      expect(answer).not.toHaveProperty("sent_as_text");
+    }
+    const evidence = JSON.stringify(built);
+    expect(await tool.dispatch({ ...submit, evidence })).toMatchObject({
+      checkpoint_passed: true,
+      sent_as_text: expect.any(String),
+    });
+    expect(await tool.dispatch({ action: "get_state", session_id, brief: true })).not.toHaveProperty("sent_as_text");
   });
 });
 

@@ -35,12 +35,37 @@ const LATE = "PHASE_ALREADY_COMPLETED";
 /** Executes a call, and counts it. Never rejects. */
 export async function dispatchCounted(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
   const begun = systemClock.elapsed();
-  const { body } = await dispatch(WORKFLOW, context, input);
+  const { call, sentAsText } = withObjects(input);
+  const { body } = await dispatch(WORKFLOW, { ...context, sentAsText }, call);
   const { status, action: name, code } = body;
   const isSuccess = status === "success";
   const isRefused = code === "PHASE_LOCKED" || code === "TASK_LOCKED" || (code === LATE && name === "complete_phase");
   context.metrics.record(isAction(name) ? name : "unknown", systemClock.elapsed() - begun, isSuccess, isRefused);
   return isResponse(body) ? body : { ...body, status: isSuccess ? "success" : "error", action: String(name) };
+}
+
+/** Returns a call whose objects may be texts of JSON, as some clients send them: the objects, and the names of the texts. */
+function withObjects(input: unknown): { readonly call: unknown; readonly sentAsText: readonly string[] } {
+  const sentAsText: string[] = [];
+  if (!isJsonObject(input)) return { call: input, sentAsText };
+  const call: WireObject = { ...input };
+  for (const name of ["evidence", "options"]) {
+    const found = objectIn(call[name]);
+    if (found === undefined) continue;
+    call[name] = found;
+    sentAsText.push(name);
+  }
+  return { call, sentAsText };
+}
+
+function objectIn(text: unknown): WireObject | undefined {
+  if (typeof text !== "string" || !text.trimStart().startsWith("{")) return undefined;
+  try {
+    const found: unknown = JSON.parse(text);
+    return isJsonObject(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function isResponse(body: WireObject): body is WorkflowResponse {
@@ -51,7 +76,7 @@ function isResponse(body: WireObject): body is WorkflowResponse {
  * Completes an answer: it begins with the outcome, a success unless it says otherwise, and the action. Actions that the host has
  * not given to its agents are left out.
  */
-function finish({ actions }: ToolContext, answer: WireObject, name: Action | undefined): WireObject {
+function finish({ actions, sentAsText = [] }: ToolContext, answer: WireObject, name: Action | undefined): WireObject {
   const { valid_actions: valid } = answer;
   const given: readonly unknown[] = actions;
   const isWithout = isJsonObject(answer.next) && !given.includes(answer.next.action);
@@ -60,6 +85,7 @@ function finish({ actions }: ToolContext, answer: WireObject, name: Action | und
     status: "success",
     action: name,
     ...answer,
+    sent_as_text: sentAsText.length === 0 ? undefined : `${sentAsText.join(", ")}: was read; send an object instead`,
     valid_actions: Array.isArray(valid) ? valid.filter((one) => given.includes(one)) : valid,
     next,
   };
