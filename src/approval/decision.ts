@@ -97,15 +97,16 @@ async function findKey(
   );
   for (const key of keys) {
     if (isAssertion !== (typeof key !== "string")) continue;
-    const found = typeof key === "string" ? await isSignedBy(key, message, signature.value) : await byPasskey(key);
+    const found =
+      typeof key === "string" ? await isSignedBy(key, message, signature.value) : await byPasskey(key, signature);
     if (found === true) return { keyId: keyIdOf(key), signature };
     if (found instanceof Error) problem = found;
   }
   return problem;
 
-  async function byPasskey(key: Passkey): Promise<true | Error> {
+  async function byPasskey(key: Passkey, signature: ApprovalSignature): Promise<true | Error> {
     const { checkAssertion, requirePasskey } = await import("./passkey.js");
     requirePasskey(by, key);
-    return (await checkAssertion(key, message, signature ?? given)) ?? true;
+    return (await checkAssertion(key, message, signature)) ?? true;
   }
 }

@@ -45,9 +45,9 @@ export async function readPrivateKey(pem: string): Promise<Signer> {
   try {
     const bytes = fromBase64Url(base64.replace(/\s/g, "").replace(/[+]/g, "-").replace(/[/]/g, "_"));
     const key = await crypto.subtle.importKey("pkcs8", bytes, ED25519, true, ["sign"]);
-    const { x = "" } = await crypto.subtle.exportKey("jwk", key);
+    const { x } = await crypto.subtle.exportKey("jwk", key);
     return {
-      publicKey: PREFIX + x,
+      publicKey: `${PREFIX}${x}`,
       sign: async (message) => {
         const signature = await crypto.subtle.sign(ED25519, key, new TextEncoder().encode(message));
         return toBase64Url(new Uint8Array(signature));

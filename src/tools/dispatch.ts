@@ -27,7 +27,7 @@ import {
 
 /**
  * The delivery of a long answer. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;
- * `none`: the call has changed something and can't be repeated, so the answer is shortened.
+ * `none`, the default: the call has changed something and can't be repeated, so the answer is shortened.
  */
 export type Paging = "own" | "json" | "none";
 
@@ -46,7 +46,7 @@ export type Failure = { readonly faults: readonly Fault[] } | { readonly error: 
 
 /** Creates an action from what it takes, how a long answer is delivered, and the function that runs it. */
 export function action<Context, S extends z.core.$ZodObject, Done extends object = WireObject>(
-  { takes, paging }: { readonly takes: S; readonly paging: Action<Context>["paging"] },
+  { takes, paging = "none" }: { readonly takes: S; readonly paging?: Action<Context>["paging"] },
   run: (context: Context, params: z.output<S>) => Promise<Done>,
 ): Action<Context, Done> {
   return {

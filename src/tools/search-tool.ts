@@ -87,7 +87,7 @@ export function createSearchTool(retriever: Retriever, options: SearchToolOption
   const { name = SEARCH_TOOL, description = DESCRIPTION, phases = "hidden", onError } = options;
   const inputSchema = phases === "shown" ? searchPhasesInput : searchInput;
   const context: SearchContext = { retriever, name, phases, maxChars: maxCharsFor(options.maxTokens) };
-  const search = action({ takes: inputSchema.strict(), paging: "none" }, searchTexts);
+  const search = action({ takes: inputSchema.strict() }, searchTexts);
   const refusalOf = (failure: Failure) => {
     if ("faults" in failure) return badSearch(name, fieldNames(inputSchema), failure.faults);
     onError?.(failure.error);

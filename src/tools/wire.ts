@@ -148,10 +148,7 @@ function isWrongType(issue: z.core.$ZodIssue): boolean {
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) => (typeof inner === "object" && inner !== null ? Reflect.get(inner, key) : undefined),
-    value,
-  );
+  return path.reduce<unknown>((inner, key) => Reflect.get(Object(inner), key), value);
 }
 
 /** Resolves to undefined where the caller may not decide: the question to a person then waits for somebody who may. */

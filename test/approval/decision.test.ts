@@ -90,9 +90,21 @@ describe("a decision", () => {
     expect(await outcome(nobody, question, "ann", true)).toBe("unknown_approver");
   });
 
+  it("need not be signed where the host allows that; one that is signed must be by the approver's key", async () => {
+    const open = { ...host, unsigned: true };
+    const word = { decision: "approve", by: "ann" } as const;
+    expect(await requireDecision(open, question, word)).toEqual({ authenticated: false });
+    expect(await outcome(open, question, "ann", true)).toBe("authenticated");
+    const signature = { signedAt: answer.signedAt, value: "c2lnbmVk" };
+    const refused = await failure(requireDecision(open, question, { ...word, signature }));
+    expect(refused.details).toEqual({ phase: 2, reason: "signature" });
+  });
+
   it("on a waiver is the host's own where neither the gate nor the host names approvers", async () => {
     expect(await outcome(nobody, waiver, "ann", false)).toBe("accepted");
-    expect(await outcome(nobody, waiver, "ann", true)).toBe("accepted");
+    const word = { decision: "approve", by: "ann" } as const;
+    const signature = await signApproval(waiver, { ...word, privateKey: keys.privateKey });
+    expect(await requireDecision(nobody, waiver, { ...word, signature })).toEqual({ authenticated: false, signature });
   });
 
   it("on a waiver must be signed where the gate or the host names approvers", async () => {

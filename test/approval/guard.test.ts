@@ -212,6 +212,23 @@ describe("an approval in a log", () => {
     expect(await checkApproval(host, question, { by: "ann", signature })).toEqual({ distrust: "signature" });
   });
 
+  it("is not judged by a host that was given a passkey which is none", async () => {
+    const question = { sessionId: ID, workflowType: "w", revision: "r", phase: 1, request: "c", evidenceHash: "e" };
+    const none = {
+      kind: "passkey",
+      credentialId: "",
+      publicKey: "",
+      algorithm: "ES256",
+      rpId: "",
+      origins: [],
+    } as const;
+    const host = { approvers: new Map([["ann", [none]]]), unsigned: false };
+    const assertion = { authenticatorData: "AAAA", clientData: "AAAA" };
+    const signature = { signedAt: "2026-03-04T05:06:07.000Z", value: "c2lnbmVk", ...assertion };
+    const refused = await failure(checkApproval(host, question, { by: "ann", signature }));
+    expect(refused).toMatchObject({ code: "INVALID_INPUT" });
+  });
+
   it("becomes a pass with its approver, as far as the log names one", () => {
     const commit = { version: 3, at: "2026-03-04T05:06:07.000Z" };
     const approved = { by: "ann", authenticated: true };

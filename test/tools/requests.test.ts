@@ -59,6 +59,14 @@ const TAKES: Readonly<Record<Action, string>> = {
   get_metrics: "|",
 };
 
+/** A value that each parameter may have. */
+const VALUES: Readonly<Record<Parameter, unknown>> = {
+  ...{ session_id: "s", workflow_type: "w", target_file: "a.ts", path: "core/a.md", category: "c", cursor: "c" },
+  ...{ reason: "r", note: "n", checkpoint_note: "n", idempotency_key: "k", status: "paused", outcome: "done" },
+  ...{ phase: 1, task_number: 1, to_phase: 1, skipped: [2], fields: ["a"], options: {}, evidence: {} },
+  ...{ reset_evidence: false, brief: true, preview: true },
+};
+
 /** Returns the properties of a published schema. */
 function propertiesOf(schema: ObjectSchema): Readonly<Record<string, object>> {
   return z.record(z.string(), z.looseObject({})).parse(schema.properties ?? {});
@@ -77,9 +85,7 @@ describe("an action of the workflow tool", () => {
     const { required: needed, all } = parametersOf(name);
     expect([...needed].sort()).toEqual(required.sort());
     expect([...all].sort()).toEqual([...required, ...optional].sort());
-    const { action, ...whole } = exampleCall(name, optional);
-    expect(action).toBe(name);
-    expect(Object.keys(whole).sort()).toEqual([...all].sort());
+    const whole = Object.fromEntries(all.map((field) => [field, VALUES[field]]));
     expect(faults(ACTIONS[name].takes, whole)).toEqual([]);
     for (const field of all) {
       const { [field]: _, ...rest } = whole;
@@ -103,15 +109,21 @@ describe("an action of the workflow tool", () => {
     expect(writing.toSorted()).toEqual([...withKey, "delete_session"].toSorted());
   });
 
-  it("has an example with a target, and with what is asked for", () => {
+  it.each(ACTION_NAMES)("%s has an example, in which no value is empty", (name) => {
+    const { action, ...call } = exampleCall(name);
+    expect(action).toBe(name);
+    expect(faults(ACTIONS[name].takes, call)).toEqual([]);
+    for (const value of Object.values(call)) expect(JSON.stringify(value)).not.toMatch(/""|\[\]|\{\}/);
+  });
+
+  it("has an example of a usual call: with a target to start, with the task that is done", () => {
     expect(exampleCall("start")).toEqual({
       ...{ action: "start", workflow_type: expect.any(String), target_file: expect.any(String) },
     });
-    expect(exampleCall("get_state", ["brief"])).toEqual({
-      ...{ action: "get_state", session_id: expect.any(String), brief: true },
+    expect(exampleCall("complete_task")).toEqual({
+      ...{ action: "complete_task", session_id: expect.any(String), phase: 1, task_number: 1 },
     });
-    for (const value of Object.values(exampleCall("request_waiver", Object.keys(PARAMETERS).filter(isParameter))))
-      expect(value).not.toBe("");
+    expect(Object.keys(exampleCall("get_state"))).toEqual(["action", "session_id"]);
   });
 });
 
@@ -163,6 +175,11 @@ describe("the schema of the workflow tool", () => {
     expect(said(["start", "get_phase"], "session_id")).toMatchObject({ description: "from start; for get_phase" });
     expect(said(["get_task", "get_phase"], "session_id")).toMatchObject({ description: "from start" });
     expect(said(["get_task", "get_phase"], "task_number")).toEqual({ type: "integer", description: "for get_task" });
+    const takers = ["get_phase", "get_task", "complete_task", "complete_phase"] as const;
+    expect(said(["start", ...takers.slice(0, 3)], "phase")).toMatchObject({
+      description: "a phase's number; for get_phase, get_task, complete_task",
+    });
+    expect(said(["start", ...takers], "phase")).toMatchObject({ description: "a phase's number" });
     for (const actions of [ACTION_NAMES, ...ACTION_NAMES.map((action) => [action])]) {
       const { action: _, ...parameters } = propertiesOf(inputSchema(actions));
       const undescribed = Object.entries(parameters).filter(
@@ -306,10 +323,11 @@ describe("a request to a routed workflow", () => {
       properties: { details: { type: "object" }, step_id: { type: ["string", "null"] } },
     });
     expect(properties.context_updates).toMatchObject({ type: "object" });
-    expect(publishedSchema(ROUTED.advance, { closed: true })).toMatchObject({
-      additionalProperties: false,
-      properties: { context_updates: { type: "object" }, report: { type: "object" } },
-    });
+    const closed = z.fromJSONSchema(publishedSchema(ROUTED.advance, { closed: true }));
+    const call = { instance_id, report: { ...report, details: { bed: 1 }, more: 1 }, context_updates: { bed: 1 } };
+    expect(closed.safeParse(call).success).toBe(true);
+    for (const wrong of [{ more: 1 }, { report: { ...report, details: 1 } }, { context_updates: 1 }])
+      expect(closed.safeParse({ ...call, ...wrong }).success).toBe(false);
     expect(publishedSchema(ROUTED.advance)).not.toHaveProperty("additionalProperties");
     const text = JSON.stringify(publishedSchema(ROUTED.start, { closed: true }));
     expect(text).not.toMatch(/"(?:additionalProperties":(?:true|\{)|\$schema|minLength|maxLength|pattern)/);
@@ -419,8 +437,8 @@ describe("an answer that is too long", () => {
 });
 
 describe("the fields of a request", () => {
-  it("are those that are given: not null", () => {
-    expect(givenFields({ a: 0, b: null, c: undefined, d: "" })).toEqual({ a: 0, d: "" });
+  it("are those that are given: neither null nor undefined", () => {
+    expect(givenFields({ a: 0, b: null, c: undefined, d: "" })).toStrictEqual({ a: 0, d: "" });
     expect(unknownField("phas", ["phase", "path"])).toBe("\"phas\" is unknown: did you mean 'phase'?");
     expect(unknownField("zzz", ["phase"])).toBe('"zzz" is unknown');
   });

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { ACTION_NAMES } from "../../src/tools/phased/actions.js";
 import { workflowTool } from "../support/fits-schema.js";
 import { idOn, makeEngine } from "../support/make-engine.js";
+import { makePlanned } from "../support/planned.js";
 import { built, twoPhases } from "../support/workflows.js";
 
 type Answer = Record<string, unknown>;
@@ -290,13 +291,15 @@ describe("every action", () => {
     expect(copied.code).toBe("SESSION_NOT_FOUND");
   });
 
-  it("complete_phase is refused if it is copied from `next`", async () => {
+  it("complete_phase is refused if it is copied from `next`, or from an example", async () => {
     const { refused, start, call } = makeTool();
     const id = await start();
     for (const task_number of [1, 2]) await call({ action: "complete_task", session_id: id, phase: 1, task_number });
     const task = await call({ action: "get_task", session_id: id, phase: 1, task_number: 2 });
     expect(task.next).toMatchObject({ action: "complete_phase" });
     expect(await refused(task.next)).toMatchObject({ code: "EVIDENCE_UNSAFE" });
+    const { example } = await refused({ action: "complete_phase", session_id: id, phase: 1 });
+    expect(await refused(example)).toMatchObject({ code: "EVIDENCE_UNSAFE" });
     expect(await call({ action: "get_state", session_id: id, brief: true })).not.toHaveProperty("attempts");
   });
 
@@ -815,6 +818,61 @@ describe("the budget", () => {
     }
     const task = { action: "get_task", session_id: id, phase: 1, task_number: 1, cursor };
     expect(await refused(task)).toMatchObject({ code: "CURSOR_INVALID", error: expect.stringContaining("changed") });
+  });
+
+  it.each(["list_workflows", "get_document", "get_history"])("splits the answer to %s into pages", async (action) => {
+    const about = { revision: "1", description: "Digs. ".repeat(30), documents: { "core/guide.md": long } };
+    const content = "Read [the guide](core/guide.md).";
+    const phases = [{ number: 1, name: "Dig", content, gate: { evidence: z.object({ depth: z.number() }) } }];
+    const many = Array.from({ length: 30 }, (_, index) => {
+      return defineWorkflow({ ...about, type: `dig_${index}`, name: `Dig ${index}`, phases });
+    });
+    const { call, refused, start } = makeTool({ limits: { maxAttempts: 99, maxAttemptsTotal: 99 } }, many, 1500);
+    const session_id = await start("dig_7");
+    const submit = { action: "complete_phase", session_id, phase: 1, evidence: {} };
+    for (let attempt = 0; attempt < 40; attempt += 1) await refused(submit);
+    const onSession = action === "list_workflows" ? {} : { session_id };
+    const named = action === "get_document" ? { path: "core/guide.md" } : {};
+    let [text, items, pages] = ["", 0, 1];
+    for (let answer = await call({ action, ...onSession, ...named }); ; answer = await call(answer.next as Answer)) {
+      const { workflows, history, document } = answer;
+      items += [workflows, history].flatMap((list) => list ?? []).length;
+      text += Object(document).content ?? "";
+      if (answer.cursor === undefined) break;
+      pages += 1;
+    }
+    expect(pages).toBeGreaterThan(1);
+    expect([items, text]).toEqual({ list_workflows: [30, ""], get_document: [0, long], get_history: [41, ""] }[action]);
+  });
+
+  it("splits the preview of a sync into pages, and shortens the answer to a sync, which is done once", async () => {
+    const planOf = (count: number, more: string) => {
+      const tasks = Array.from(
+        { length: count },
+        (_, at) => `- [ ] **Task 1.${at + 1}**: ${"Dig ".repeat(40)}\n${more}`,
+      );
+      return `### Phase 1: Garden\n\n${tasks.join("")}\n**Validation Gate**:\n- [ ] All is well\n`;
+    };
+    const { engine, start, edit } = makePlanned({ plan: planOf(15, "") });
+    const session_id = await start(1);
+    const { dispatch } = workflowTool(engine, { maxTokens: 1000 });
+    edit(() => planOf(45, "  - **Estimated Time**: 1 hour\n"));
+    let found = 0;
+    let page = await dispatch({ action: "sync_plan", session_id, preview: true });
+    for (; ; page = await dispatch(page.next)) {
+      expect(page).toMatchObject({ status: "success", preview: true });
+      const { added = [], other = [] } = Object(page.changes);
+      found += added.length + other.length;
+      if (page.cursor === undefined) break;
+    }
+    expect(found).toBe(45);
+    const synced = await dispatch({ action: "sync_plan", session_id });
+    expect(synced).toMatchObject({ synced: true, left_out: ["changes"] });
+    expect(synced).not.toHaveProperty("json_page");
+    // What a preview says beside its page of changes may be too long, too.
+    edit((plan) => plan.replaceAll("Dig", "Sow"));
+    const renamed = await dispatch({ action: "sync_plan", session_id, preview: true });
+    expect(renamed).toMatchObject({ json_page: expect.any(String), next: { preview: true, cursor: renamed.cursor } });
   });
 
   it("splits a list of many sessions into pages", async () => {

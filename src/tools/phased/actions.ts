@@ -64,9 +64,9 @@ interface ActionEntry {
   /** What it does, for people who read the HTTP API. */
   readonly summary: string;
   readonly takes: z.ZodMiniObject;
-  /** What it does to sessions. Agents get one that deletes only if the host says so. */
-  readonly effect: "reads" | "changes" | "deletes";
-  readonly paging: Paging | ((given: WireObject) => Paging);
+  /** What it does to sessions; without it, it changes them. Agents get one that deletes only if the host says so. */
+  readonly effect?: "reads" | "deletes";
+  readonly paging?: Paging | ((given: WireObject) => Paging);
   /** The optional parameters that a usual call has. */
   readonly usual?: readonly Parameter[];
 }
@@ -82,8 +82,6 @@ export const ACTIONS = {
   start: {
     summary: "Start a session",
     takes: z.strictObject({ workflow_type, ...may("target_file", "options", "idempotency_key") }),
-    effect: "changes",
-    paging: "none",
     usual: ["target_file"],
   },
   get_phase: {
@@ -110,21 +108,15 @@ export const ACTIONS = {
       ...{ session_id, phase },
       ...may("task_number", "note", "outcome", "skipped", "idempotency_key"),
     }),
-    effect: "changes",
-    paging: "none",
     usual: ["task_number"],
   },
   complete_phase: {
     summary: "Submit the evidence for the current phase",
     takes: z.strictObject({ session_id, phase, evidence, ...may("idempotency_key") }),
-    effect: "changes",
-    paging: "none",
   },
   request_waiver: {
     summary: "Ask a person to waive what can't be met",
     takes: z.strictObject({ session_id, phase, fields, reason, ...may("idempotency_key") }),
-    effect: "changes",
-    paging: "none",
   },
   get_state: {
     summary: "Get the state of a session, or what one completed phase has handed on",
@@ -148,36 +140,26 @@ export const ACTIONS = {
     summary: "Delete a session",
     takes: z.strictObject({ session_id, ...may("reason") }),
     effect: "deletes",
-    paging: "none",
   },
   pause: {
     summary: "Pause a session; resume continues it",
     takes: z.strictObject({ session_id, ...may("checkpoint_note", "idempotency_key") }),
-    effect: "changes",
-    paging: "none",
   },
   resume: {
     summary: "Continue a paused session",
     takes: z.strictObject({ session_id, ...may("idempotency_key") }),
-    effect: "changes",
-    paging: "none",
   },
   retry_phase: {
     summary: "Try a phase again after the session has failed",
     takes: z.strictObject({ session_id, phase, ...may("reset_evidence", "idempotency_key") }),
-    effect: "changes",
-    paging: "none",
   },
   rollback: {
     summary: "Return to an earlier phase; it and all later ones are then open",
     takes: z.strictObject({ session_id, to_phase, ...may("idempotency_key") }),
-    effect: "changes",
-    paging: "none",
   },
   sync_plan: {
     summary: "Adopt an edited plan",
     takes: z.strictObject({ session_id, ...may("preview", "cursor", "idempotency_key") }),
-    effect: "changes",
     paging: ({ preview }: WireObject) => (preview === true ? "own" : "none"),
   },
   get_errors: {
@@ -196,7 +178,6 @@ export const ACTIONS = {
     summary: "Get the number and the duration of calls",
     takes: z.strictObject({}),
     effect: "reads",
-    paging: "none",
   },
 } satisfies Record<Action, ActionEntry>;
 
@@ -256,36 +237,24 @@ export function parametersOf(action: Action): { required: readonly Parameter[]; 
   return { required: all.filter((name) => !isOptional(schema, name)), all };
 }
 
-const EXAMPLES: Record<Parameter, unknown> = {
+/** What examples show: of each parameter that some action requires, or that a usual call has. */
+const EXAMPLES: Partial<Record<Parameter, unknown>> = {
   session_id: "<session_id from start>",
   workflow_type: "<workflow_type from list_workflows>",
   target_file: "src/calculator.py",
-  options: {},
   phase: 1,
   task_number: 1,
   path: "core/template.md",
   evidence: { "<field of the checkpoint>": "<what was done>" },
-  category: "code_generation",
-  status: "active",
   reason: "no longer needed",
   fields: ["tests_pass"],
-  note: "the parser is done, its tests are not",
-  outcome: "given_up",
-  skipped: [2, 3],
-  checkpoint_note: "waiting for review",
-  reset_evidence: true,
   to_phase: 1,
-  idempotency_key: "a-key-of-your-own",
-  cursor: "<cursor of the page before>",
-  brief: true,
-  preview: true,
 };
 
-/** Returns a valid call of an action, with its required parameters and those that are named. */
-export function exampleCall(action: Action, also: readonly Parameter[] = []): Record<string, unknown> {
-  const { required } = parametersOf(action);
-  const shown = new Set([...required, ...(entryOf(action).usual ?? []), ...also]);
-  return { action, ...Object.fromEntries([...shown].map((name) => [name, EXAMPLES[name]])) };
+/** Returns a valid call of an action, with its required parameters and those of a usual call. */
+export function exampleCall(action: Action): Record<string, unknown> {
+  const shown = [...parametersOf(action).required, ...(entryOf(action).usual ?? [])];
+  return { action, ...Object.fromEntries(shown.map((name) => [name, EXAMPLES[name]])) };
 }
 
 /** Returns the tool's description for agents; short, since it is in every context all the time. The schema has the actions. */

@@ -58,17 +58,12 @@ export function badParametersAnswer(action: Action, faults: readonly Fault[], gi
   if (more > 0) problems.push(`and ${more} more`);
   const wrong = new Set(faults.map(({ field }) => field));
   const right = Object.entries(given).filter(([name, value]) => !wrong.has(name) && isRepeatable(value));
-  const repeated = Object.fromEntries(right);
-  const example = exampleCall(
-    action,
-    all.filter((name) => Object.hasOwn(repeated, name)),
-  );
   const takes = all.length === 0 ? "no parameters" : all.join(", ");
   return badRequestAnswer({
     action,
     error: `${action}: ${problems.join("; ")}`,
     remediation: `${action} takes ${takes}. Call it like the example.`,
-    example: { ...example, ...repeated },
+    example: { ...exampleCall(action), ...Object.fromEntries(right) },
   });
 }
 

@@ -109,32 +109,32 @@ export function createRoutedTools(engine: RoutedEngine, options: RoutedToolsOpti
 const CALLS: Record<RoutedCall, Action<RoutedContext>> = {
   list: action({ takes: REQUESTS.list, paging: "json" }, async ({ engine }) => listOnWire(await listWorkflows(engine))),
   start: action(
-    { takes: REQUESTS.start, paging: "none" },
+    { takes: REQUESTS.start },
     async (context, { workflow_name: workflow, context: initial, idempotency_key: key }) => {
       const { engine, signal, onAsk } = context;
       const started = await engine.start({ workflow, context: initial, idempotencyKey: key, signal, onAsk });
       return resultOnWire(context, started);
     },
   ),
-  advance: action({ takes: REQUESTS.advance, paging: "none" }, async (context: RoutedContext, params) => {
+  advance: action({ takes: REQUESTS.advance }, async (context: RoutedContext, params) => {
     const { instance_id: id } = params;
     return moved(context, () => context.engine.session(id).advance(reported(context, params)));
   }),
-  resume: action({ takes: REQUESTS.resume, paging: "none" }, async (context: RoutedContext, params) => {
+  resume: action({ takes: REQUESTS.resume }, async (context: RoutedContext, params) => {
     const { instance_id: id, assumed_current_step_name: assumedStep } = params;
     return moved(context, () => context.engine.session(id).resume({ ...reported(context, params), assumedStep }));
   }),
   status: action({ takes: REQUESTS.status, paging: "json" }, async (context, { instance_id: id }) =>
     viewOnWire(context, await context.engine.session(id).state()),
   ),
-  suspend: action({ takes: REQUESTS.suspend, paging: "none" }, async (context, params) => {
+  suspend: action({ takes: REQUESTS.suspend }, async (context, params) => {
     return viewOnWire(context, await context.engine.session(params.instance_id).suspend(move(params)));
   }),
-  cancel: action({ takes: REQUESTS.cancel, paging: "none" }, async (context, params) => {
+  cancel: action({ takes: REQUESTS.cancel }, async (context, params) => {
     return viewOnWire(context, await context.engine.session(params.instance_id).cancel(move(params)));
   }),
   retry: action(
-    { takes: REQUESTS.retry, paging: "none" },
+    { takes: REQUESTS.retry },
     async (context: RoutedContext, { instance_id: id, idempotency_key: idempotencyKey }) => {
       const { engine, signal, onAsk } = context;
       return moved(context, () => engine.session(id).retry({ idempotencyKey, signal, onAsk }));

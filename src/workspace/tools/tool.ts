@@ -65,8 +65,7 @@ export function defineTool<Input extends z.ZodObject, Done extends ToolSuccess>(
   readonly input: Input;
   run(args: z.output<Input>, connection: Connection): Promise<Done>;
 }): WorkspaceTool<Input, Done> {
-  const about = { takes: listing.input, paging: "none" } as const;
-  return { ...listing, ...action(about, (connection: Connection, args) => run(args, connection)) };
+  return { ...listing, ...action({ takes: listing.input }, (connection: Connection, args) => run(args, connection)) };
 }
 
 const FAULTS_MAX = 5;
