@@ -608,7 +608,7 @@ describe("refusals", () => {
 
   it("of parameters list everything that is missing, unknown or wrong, with a valid call", async () => {
     const { refused } = makeTool();
-    expect(await refused({ action: "complete_phase", sesion_id: "x", phase: "1", evidence: "{}" })).toMatchObject({
+    expect(await refused({ action: "complete_phase", sesion_id: "x", phase: "1", evidence: "[]" })).toMatchObject({
       error: expect.stringMatching(
         /'session_id' is missing.*did you mean 'session_id'.*'phase' must be a whole number.*'evidence' must be an object/s,
       ),

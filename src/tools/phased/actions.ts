@@ -351,8 +351,8 @@ export interface ToolContext extends DispatchOptions {
   readonly absentTools: readonly string[];
   /** The budget of an answer, in characters of JSON. */
   readonly maxChars: number;
-  /** The parameters of the call that are objects and were sent as texts of JSON. */
-  readonly sentAsText?: readonly string[];
+  /** Takes the names of the call's parameters that are objects and were sent as texts of JSON. */
+  readonly sentAsText?: string[];
   /** The durations of each action; calls without a known action count as `unknown`. */
   readonly metrics: Metrics;
 }

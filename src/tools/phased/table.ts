@@ -17,10 +17,10 @@ import { STATES } from "./state.js";
 
 const WORKFLOW: Product<ToolContext, Action> = {
   actions: { ...LISTS, ...PHASES, ...STATES, ...PLANS, ...GATES },
-  choose({ actions }, input) {
+  choose({ actions, sentAsText }, input) {
     if (!isJsonObject(input)) return undefined;
     const { action: name, ...fields }: WireObject = input;
-    return isAction(name) && actions.includes(name) ? { name, fields } : undefined;
+    return isAction(name) && actions.includes(name) ? { name, fields: withObjects(fields, sentAsText) } : undefined;
   },
   callOf: (_, name, fields) => ({ action: name, ...fields }),
   finish,
@@ -35,8 +35,7 @@ const LATE = "PHASE_ALREADY_COMPLETED";
 /** Executes a call, and counts it. Never rejects. */
 export async function dispatchCounted(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
   const begun = systemClock.elapsed();
-  const { call, sentAsText } = withObjects(input);
-  const { body } = await dispatch(WORKFLOW, { ...context, sentAsText }, call);
+  const { body } = await dispatch(WORKFLOW, { ...context, sentAsText: [] }, input);
   const { status, action: name, code } = body;
   const isSuccess = status === "success";
   const isRefused = code === "PHASE_LOCKED" || code === "TASK_LOCKED" || (code === LATE && name === "complete_phase");
@@ -44,18 +43,14 @@ export async function dispatchCounted(context: ToolContext, input: unknown): Pro
   return isResponse(body) ? body : { ...body, status: isSuccess ? "success" : "error", action: String(name) };
 }
 
-/** Returns a call whose objects may be texts of JSON, as some clients send them: the objects, and the names of the texts. */
-function withObjects(input: unknown): { readonly call: unknown; readonly sentAsText: readonly string[] } {
-  const sentAsText: string[] = [];
-  if (!isJsonObject(input)) return { call: input, sentAsText };
-  const call: WireObject = { ...input };
-  for (const name of ["evidence", "options"]) {
-    const found = objectIn(call[name]);
-    if (found === undefined) continue;
-    call[name] = found;
-    sentAsText.push(name);
-  }
-  return { call, sentAsText };
+/** Returns the fields of a call, with the objects that were sent as texts of JSON, as some clients do; notes their names. */
+function withObjects(fields: WireObject, sentAsText: string[] = []): WireObject {
+  const read = ["evidence", "options"].flatMap((name) => {
+    const found = objectIn(fields[name]);
+    return found === undefined ? [] : [[name, found] as const];
+  });
+  sentAsText.push(...read.map(([name]) => name));
+  return { ...fields, ...Object.fromEntries(read) };
 }
 
 function objectIn(text: unknown): WireObject | undefined {
