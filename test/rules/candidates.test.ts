@@ -115,14 +115,15 @@ describe("the values that are tried", () => {
     // Many sizes: equal items only of the first eight.
     expect(lengths.filter((length) => length === 1000)).toHaveLength(1);
     const thousand = Array.from({ length: 1001 }, (_, at) => at);
-    const whole = await tried("list", [], {}, [thousand.slice(1)]);
-    expect(whole).toContainEqual(thousand.slice(1));
-    expect((await tried("list", [], { thousand })).map((value) => Object(value).length)).not.toContain(1001);
-    expect(await tried("integer", ["value > 1"], { thousand })).toContain(1000);
-    expect(await tried("list", [], { numbers: thousand.slice(1) })).toContainEqual(thousand.slice(1));
+    const hasWhole = (values: readonly JsonValue[]) =>
+      values.some((value) => Array.isArray(value) && value[0] === 1 && value[999] === 1000);
+    expect(hasWhole(await tried("list", [], { numbers: thousand.slice(1) }))).toBe(true);
+    const many = await tried("list", [], { thousand });
+    expect(many.map((value) => Object(value).length)).not.toContain(1001);
     // Of many constants, only the first are items and members.
-    expect((await tried("list", [], { thousand })).length).toBeLessThan(2000);
+    expect(many.length).toBeLessThan(2000);
     expect((await tried("object", ["value.a == 1"], { thousand })).length).toBeLessThan(1100);
+    expect(await tried("integer", ["value > 1"], { thousand })).toContain(1000);
   });
 
   it("of an object have the keys that the rules use, with each of the constants", async () => {
