@@ -166,7 +166,7 @@ export function failureInWords(error: unknown): string {
 
 /** Returns a CEL type in words: `dyn<list<string>>` is a list. */
 function typeInWords(type: string): string {
-  const name = /^(?:dyn<)?(\w+)/.exec(type)?.[1] ?? type;
+  const name = type.replace(/^(?:dyn<)?(\w+)[\s\S]*/, "$1");
   return TYPES.get(name) ?? type;
 }
 
@@ -186,29 +186,30 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ["type", "a type"],
 ]);
 
-type Say = (parts: readonly string[]) => string;
+/** Says it in plain words, with what the parentheses of the pattern have found. */
+type Say = (a: string, b: string, c: string) => string;
 
 /** CEL's messages by their beginning, with the same in plain words. */
 const WORDS: readonly (readonly [RegExp, Say])[] = [
-  [/^no such overload: !(.+)/s, ([of = ""]) => `"not" (!) needs true or false, not ${typeInWords(of)}`],
-  [/^no such overload: -(.+)/s, ([of = ""]) => `${typeInWords(of)} can't be negated`],
-  [/^no such overload: (.+) in (.+)/s, ([, of = ""]) => `"in" can't search ${typeInWords(of)}`],
+  [/^no such overload: !(.+)/s, (of) => `"not" (!) needs true or false, not ${typeInWords(of)}`],
+  [/^no such overload: -(.+)/s, (of) => `${typeInWords(of)} can't be negated`],
+  [/^no such overload: (.+) in (.+)/s, (_, of) => `"in" can't search ${typeInWords(of)}`],
   [
     /^no such overload: (.+?) (==|!=|<=?|>=?) (.+)/s,
-    ([a = "", sign, b = ""]) => `${typeInWords(a)} can't be compared with ${typeInWords(b)} (${sign})`,
+    (a, sign, b) => `${typeInWords(a)} can't be compared with ${typeInWords(b)} (${sign})`,
   ],
   [
     /^no such overload: (.+?) ([-+*/%]) (.+)/s,
-    ([a = "", sign, b = ""]) => `${typeInWords(a)} and ${typeInWords(b)} can't be combined with ${sign}`,
+    (a, sign, b) => `${typeInWords(a)} and ${typeInWords(b)} can't be combined with ${sign}`,
   ],
-  [/^found no matching overload for '([^(]+)\((.*)\)'$/s, ([called = "", args = ""]) => unfit(called, args)],
-  [/^No such key: index out of bounds, index (-?\d+)/, ([at]) => `the list has no element ${at}, counted from 0`],
-  [/^No such key: (.*)/s, ([key = ""]) => `there is no key ${JSON.stringify(key)}`],
+  [/^found no matching overload for '([^(]+)\((.*)\)'$/s, unfit],
+  [/^No such key: index out of bounds, index (-?\d+)/, (at) => `the list has no element ${at}, counted from 0`],
+  [/^No such key: (.*)/s, (key) => `there is no key ${JSON.stringify(key)}`],
   [
     /(?:must be bool|must return bool|requires bool operands), got '([^']+)'/,
-    ([of = ""]) => `true or false is needed, not ${typeInWords(of)}`,
+    (of) => `true or false is needed, not ${typeInWords(of)}`,
   ],
-  [/^Expression of type '(.+)' cannot be range/, ([of = ""]) => `${typeInWords(of)} is not a list`],
+  [/^Expression of type '(.+)' cannot be range/, (of) => `${typeInWords(of)} is not a list`],
   [/^(int|uint)\(\) type error/, () => "it can't be converted to a whole number"],
   [/^double\(\) type error/, () => "it can't be converted to a number"],
   [/^bool\(\) /, () => "it can't be converted to true or false"],
@@ -222,7 +223,9 @@ const WORDS: readonly (readonly [RegExp, Say])[] = [
 function inWords(said: string): string {
   for (const [pattern, say] of WORDS) {
     const found = pattern.exec(said);
-    if (found !== null) return say(found.slice(1));
+    if (found === null) continue;
+    const [, a = "", b = "", c = ""] = found;
+    return say(a, b, c);
   }
   const line = said.replace(/\n[\s\S]*/, "").replace(/dyn<(\w+)>/g, "$1");
   return line.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase());

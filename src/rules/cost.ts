@@ -40,10 +40,11 @@ const FLAT = named(
 const SOUGHT_MAX = 64;
 
 function isFlat(node: ASTNode): boolean {
-  if (node.op !== "call" && node.op !== "rcall") return FLAT.has(node.op);
-  if (node.op === "call" || node.args[0] !== "contains") return FLAT.has(node.args[0]);
-  const sought = literalText(node.args[2][0]);
-  return sought !== undefined && sought.length <= SOUGHT_MAX;
+  if (node.op === "rcall" && node.args[0] === "contains") {
+    const sought = literalText(node.args[2][0]);
+    return sought !== undefined && sought.length <= SOUGHT_MAX;
+  }
+  return FLAT.has(node.op === "call" || node.op === "rcall" ? node.args[0] : node.op);
 }
 
 function named(names: string): ReadonlySet<string> {
@@ -208,9 +209,9 @@ function costOfCall(name: string, before: number, extents: readonly Extent[], sc
   const steps = before + workOfCall(name, weight, extents, scope) + 1;
   if (GIVES_SCALAR.has(name)) return { steps, extent: SCALAR };
   // The separator of a join is repeated for each element.
-  const [list, between] = extents;
-  if (name === "join" && list !== undefined) {
-    return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * (between?.size ?? 0)) };
+  const [list = SCALAR, between = SCALAR] = extents;
+  if (name === "join") {
+    return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * between.size) };
   }
   if (name === "split") return { steps, extent: splitExtent(list, between) ?? ofAnyParts(weight) };
   return { steps, extent: textExtent(32 * weight) };
@@ -219,10 +220,10 @@ function costOfCall(name: string, before: number, extents: readonly Extent[], sc
 /** Functions that search for a text in another. If both are repetitive, each position takes long. */
 const SEARCHES = named("contains indexOf lastIndexOf split");
 
-function workOfCall(name: string, weight: number, [text, by]: readonly Extent[], scope: Scope): number {
+function workOfCall(name: string, weight: number, extents: readonly Extent[], scope: Scope): number {
   // `size` of a list visits no element.
   if (name === "size" || name === "has") return 1;
-  if (text === undefined || by === undefined) return weight;
+  const [text = SCALAR, by = SCALAR] = extents;
   if (SEARCHES.has(name)) return weight + text.weight * by.weight;
   return name === "matches_linear" ? weight * patternFactor(by, scope) : weight;
 }
@@ -239,8 +240,8 @@ const PATTERN_FACTOR = 8;
 const PATTERN_STEP_FACTOR = 3;
 
 function patternFactor({ size, values }: Extent, { patternSteps }: Scope): number {
-  const patterns = values?.filter((value) => typeof value === "string") ?? [];
-  const isRead = values !== undefined && patterns.length <= PATTERNS_READ;
+  const patterns = values?.filter((value) => typeof value === "string");
+  const isRead = patterns !== undefined && patterns.length <= PATTERNS_READ;
   const steps = isRead ? patterns.map(patternSteps) : [Math.min(STEPS_A_CHARACTER * size, PATTERN_STEPS_MAX)];
   return Math.max(PATTERN_FACTOR, ...steps.map((each) => PATTERN_STEP_FACTOR * each));
 }
@@ -249,9 +250,9 @@ function patternFactor({ size, values }: Extent, { patternSteps }: Scope): numbe
 const SPLIT_MAX = 1_000_000;
 
 /** Returns the extent of the parts of a known text, split by a known text. */
-function splitExtent(text: Extent | undefined, between: Extent | undefined): Extent | undefined {
-  const [by, ...others] = between?.values ?? [];
-  if (typeof by !== "string" || others.length > 0 || text?.values === undefined) return undefined;
+function splitExtent(text: Extent, between: Extent): Extent | undefined {
+  const [by, ...others] = between.values ?? [];
+  if (typeof by !== "string" || others.length > 0 || text.values === undefined) return undefined;
   if (textExtent(by.length).weight * text.weight > SPLIT_MAX) return undefined;
   return extentOf(text.values.map((value) => (typeof value === "string" ? value.split(by) : [])));
 }

@@ -35,7 +35,7 @@ export async function checkBySchema(schema: JsonObject, given: JsonObject): Prom
   ];
   if (problems.length > 0) return { ok: false, problems };
   const options: unknown = wrong.data;
-  return isJsonObject(options) ? { ok: true, options } : { ok: true, options: given };
+  return { ok: true, options: isJsonObject(options) ? options : given };
 }
 
 /** Returns the unknown and the missing options, each with what was meant or what is expected. */
@@ -118,8 +118,7 @@ function hasDefault({ properties }: JsonObject, name: string): boolean {
 /** Checks whether an issue is about a name, which `namingProblems` reports in better words. */
 function isNaming(code: string, path: readonly PropertyKey[], schema: JsonObject, given: JsonObject): boolean {
   if (code === "unrecognized_keys" && path.length === 0) return true;
-  const [name] = path;
-  return typeof name === "string" && textsIn(schema.required).includes(name) && !Object.hasOwn(given, name);
+  return textsIn(schema.required).some((name) => name === path[0] && !Object.hasOwn(given, name));
 }
 
 type FromJsonSchema = typeof import("./json-schema.js").fromJSONSchema;

@@ -45,12 +45,11 @@ const EQUIVALENTS: readonly (readonly [RegExp, string])[] = [
   [/^(?:all|any)\b/, "value.all(item, item == true)"],
   [/^\.count|^\.find|^\.index/, 'value.contains("part")'],
   [/^for\b/, "value.map(item, item * 2)"],
-  [/^/, 'size(value) >= 3 && value != "todo"'],
 ];
 
-function exampleFor(what: string, about: RuleAbout): string | undefined {
+function exampleFor(what: string, about: RuleAbout): string {
   if (about === "evidence") return "evidence.passed == evidence.total";
-  return EQUIVALENTS.find(([pattern]) => pattern.test(what))?.[1];
+  return EQUIVALENTS.find(([pattern]) => pattern.test(what))?.[1] ?? 'size(value) >= 3 && value != "todo"';
 }
 
 interface PythonScope {
@@ -105,7 +104,7 @@ function written(node: PythonNode, scope: PythonScope): string {
       const parts = node.rest.map(({ sign, right }, index) => {
         return comparison(node.rest[index - 1]?.right ?? node.first, sign, right, scope);
       });
-      return parts.length === 1 ? parts.join("") : parts.map((part) => `(${part})`).join(" && ");
+      return parts.map((part) => (parts.length === 1 ? part : `(${part})`)).join(" && ");
     }
     case "call":
       return callToCel(node, scope);
@@ -193,9 +192,9 @@ function method(
     const map = operand(of, scope);
     return `(${first} in ${map} ? dyn(${map}[${first}]) : dyn(${second ?? "null"}))`;
   }
-  const [cel, count] = METHODS.get(name) ?? [];
-  if (cel === undefined || args.length !== count) throw new PythonFault(at, `.${name}(…)`);
-  return `${operand(of, scope)}.${cel}(${first ?? ""})`;
+  const known = METHODS.get(name);
+  if (known?.[1] !== args.length) throw new PythonFault(at, `.${name}(…)`);
+  return `${operand(of, scope)}.${known[0]}(${first ?? ""})`;
 }
 
 /** Maximum number of types in `isinstance`: the value is written once for each. */
@@ -221,7 +220,8 @@ function instance(value: PythonNode, types: PythonNode, scope: PythonScope): str
     return `(${test.replace("@", () => cel)})`;
   });
   if (tests.length === 0) throw new PythonFault(types.at, "isinstance without a type");
-  return tests.length === 1 ? tests.join("") : `(${tests.join(" || ")})`;
+  const any = tests.join(" || ");
+  return tests.length === 1 ? any : `(${any})`;
 }
 
 function each(

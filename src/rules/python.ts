@@ -93,40 +93,42 @@ const TOKENS = {
   sign: /\*\*|\/\/|==|!=|<=|>=|<<|>>|:=|->|[-+*/%<>()[\]{},:.=|&^~@;!?$]/y,
 } as const;
 
-/** Returns the tokens of a Python expression. Throws `PythonFault`. */
+/** Returns the tokens of a Python expression, without its end. Throws `PythonFault`. */
 function pythonTokens(text: string): PythonToken[] {
   const tokens: PythonToken[] = [];
-  let at = found(SPACE, text, 0)?.length ?? 0;
+  let at = found(SPACE, text, 0).length;
   while (at < text.length) {
     const [kind, said] = tokenAt(text, at);
     tokens.push({ kind, text: kind === "string" ? contentOf(said, at) : said, at });
     at += said.length;
-    at += found(SPACE, text, at)?.length ?? 0;
+    at += found(SPACE, text, at).length;
   }
-  return [...tokens, { kind: "end", text: "the end of the text", at }];
+  return tokens;
 }
 
-function found(pattern: RegExp, text: string, at: number): string | undefined {
+/** Returns what a pattern matches at a position; nothing if it doesn't match. */
+function found(pattern: RegExp, text: string, at: number): string {
   pattern.lastIndex = at;
-  return pattern.exec(text)?.[0];
+  return pattern.exec(text)?.[0] ?? "";
 }
 
 function tokenAt(text: string, at: number): readonly [kind: PythonToken["kind"], said: string] {
   for (const kind of ["name", "string", "number", "sign"] as const) {
     const said = found(TOKENS[kind], text, at);
-    if (said === undefined) continue;
+    if (said === "") continue;
     if (kind === "name" && /["']/.test(text.charAt(at + said.length))) {
       throw new PythonFault(at, `the prefix ${said} of a text`);
     }
     return [kind, said];
   }
-  throw new PythonFault(at, `the character ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))}`);
+  const [character] = text.slice(at);
+  throw new PythonFault(at, `the character ${JSON.stringify(character)}`);
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\", "'": "'", '"': '"', n: "\n", r: "\r", t: "\t" };
 
 function contentOf(literal: string, at: number): string {
-  const quote = literal.startsWith('"""') || literal.startsWith("'''") ? 3 : 1;
+  const quote = /^(?:"""|''')/.test(literal) ? 3 : 1;
   if (quote === 1 && literal.includes("\n")) throw new PythonFault(at, "a text across lines");
   return literal.slice(quote, -quote).replace(/\\([\s\S])/g, (whole, escaped: string) => {
     const character = ESCAPES[escaped];
@@ -139,7 +141,7 @@ function numberOf(text: string, at: number): number | bigint {
   const digits = text.replaceAll("_", "");
   const value = Number(digits);
   if (!Number.isFinite(value)) throw new PythonFault(at, text);
-  if (/[.eE]/.test(digits) && !/^0x/i.test(digits)) return value;
+  if (/[.eE]/.test(digits) && !/x/i.test(digits)) return value;
   if (!Number.isSafeInteger(value)) throw new PythonFault(at, `${text}, which is too large`);
   return BigInt(value);
 }
@@ -151,12 +153,14 @@ const CHAINED_MAX = 500;
 
 class PythonReader {
   readonly #tokens: readonly PythonToken[];
+  readonly #length: number;
   #position = 0;
   #depth = 0;
   #chained = 0;
 
   constructor(text: string) {
     this.#tokens = pythonTokens(text);
+    this.#length = text.length;
   }
 
   /** Reads all of the text. */
@@ -188,7 +192,7 @@ class PythonReader {
   }
 
   get #token(): PythonToken {
-    return this.#tokens[this.#position] ?? { kind: "end", text: "the end of the text", at: 0 };
+    return this.#tokens[this.#position] ?? { kind: "end", text: "the end of the text", at: this.#length };
   }
 
   /** Returns the error that the next token can't be read here. */

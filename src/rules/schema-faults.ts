@@ -29,7 +29,7 @@ export async function schemaFaults(schema: JsonObject): Promise<readonly SchemaF
   for (const [name, property] of Object.entries(schema.properties)) {
     const path = ["properties", name];
     if (!isJsonObject(property)) found.push(fault(path, `${shown(name)} must be a schema in braces`, SCHEMA_HINT));
-    else found.push(...misspelt(property, path), ...(await propertyFaults(property, path, schema)));
+    else found.push(...misspelt(property, path), ...(await propertyFaults(name, property, schema)));
   }
   const names = Object.keys(schema.properties);
   for (const name of textsIn(schema.required).filter((required) => !names.includes(required))) {
@@ -115,11 +115,8 @@ async function readFault(schema: JsonObject): Promise<string | undefined> {
   }
 }
 
-async function propertyFaults(
-  property: JsonObject,
-  path: readonly string[],
-  whole: JsonObject,
-): Promise<SchemaFault[]> {
+async function propertyFaults(name: string, property: JsonObject, whole: JsonObject): Promise<SchemaFault[]> {
+  const path = ["properties", name];
   // `$schema` says which of the two has the definitions.
   const entries = Object.entries(whole).filter(([key]) => ["$schema", "$defs", "definitions"].includes(key));
   const shared = Object.fromEntries(entries);
@@ -127,15 +124,15 @@ async function propertyFaults(
   const { type } = property;
   const types = [type ?? null].flat();
   if (type !== undefined && (types.length === 0 || textsIn(types).length < types.length)) {
-    return [{ path: [...path, "type"], message: `the type of ${shown(path.at(-1))} is not one`, hint }];
+    return [{ path: [...path, "type"], message: `the type of ${shown(name)} is not one`, hint }];
   }
   const wrong = await readFault({ ...shared, properties: { value: property } });
-  if (wrong !== undefined) return [{ path, message: `${shown(path.at(-1))}: ${wrong}`, hint }];
+  if (wrong !== undefined) return [{ path, message: `${shown(name)}: ${wrong}`, hint }];
   const { default: standard, ...rest } = property;
   if (standard === undefined) return [];
   const checked = await checkBySchema({ ...shared, properties: { default: rest } }, { default: standard });
   if (checked.ok) return [];
-  const message = `the default of ${shown(path.at(-1))} does not fit its schema: ${checked.problems.join("; ")}`;
+  const message = `the default of ${shown(name)} does not fit its schema: ${checked.problems.join("; ")}`;
   return [{ path: [...path, "default"], message, hint: "Correct the default, or the type." }];
 }
 

@@ -35,23 +35,14 @@ export function literalText(node: ASTNode | undefined): string | undefined {
 
 /** Returns the constant key that a node reads or looks for, and the value that it is a key of. */
 export function keyIn(node: ASTNode): { readonly of: ASTNode; readonly key: string | undefined } | undefined {
-  switch (node.op) {
-    case ".":
-    case ".?":
-    case "[]":
-    case "[?]":
-      return { of: node.args[0], key: keyText(node.args[1]) };
-    case "in":
-      return { of: node.args[1], key: keyText(node.args[0]) };
-    default:
-      return undefined;
-  }
+  if (node.op === "." || node.op === "[]") return { of: node.args[0], key: keyText(node.args[1]) };
+  if (node.op === "in") return { of: node.args[1], key: keyText(node.args[0]) };
+  return undefined;
 }
 
 function keyText(key: ASTNode | string): string | undefined {
   if (typeof key === "string") return key;
-  const isNumber = key.op === "value" && (typeof key.args === "bigint" || typeof key.args === "number");
-  return isNumber ? String(key.args) : literalText(key);
+  return key.op === "value" ? String(key.args) : undefined;
 }
 
 /** Returns the variable and the key of `variable.key` and `variable["key"]`. */
@@ -88,7 +79,7 @@ export function namingOf(node: ASTNode): Naming | undefined {
   const gives = NAMINGS.get(called);
   if (gives === undefined || variable?.op !== "id") return undefined;
   const [of, ...body] = gives === "body" ? rest : [receiver, ...rest];
-  return of === undefined || body.length === 0 ? undefined : { name: variable.args, of, body, gives };
+  return of === undefined ? undefined : { name: variable.args, of, body, gives };
 }
 
 /** Maximum length of a type's name, in characters. A rule with the maximum number of nodes reaches a third of it. */
@@ -114,8 +105,7 @@ export function typeSize(node: ASTNode, names: ReadonlyMap<string, number> = new
     const size = longest([of, ...naming.body.map((part) => typeSize(part, inner))]);
     return naming.gives === "body" ? size : size + AROUND;
   }
-  const parts = childrenOf(node).map((child) => typeSize(child, names));
-  if (node.op !== "map") return longest(parts) + AROUND;
-  const [keys, values] = [0, 1].map((odd) => longest(parts.filter((_, index) => index % 2 === odd)));
-  return (keys ?? 0) + (values ?? 0) + AROUND;
+  const longestOf = (parts: readonly ASTNode[]) => longest(parts.map((part) => typeSize(part, names)));
+  if (node.op !== "map") return longestOf(childrenOf(node)) + AROUND;
+  return longestOf(node.args.map(([key]) => key)) + longestOf(node.args.map(([, value]) => value)) + AROUND;
 }

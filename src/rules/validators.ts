@@ -107,12 +107,12 @@ export function comparisonValidator(name: string, type: FieldType): { readonly c
   const bounds = boundsIn(name);
   if (bounds === undefined) return undefined;
   if (type === "boolean") return { cel: undefined };
+  const of = (value: string) => bounds.map(([sign, number]) => `${value} ${sign} ${number}`).join(" && ");
   if (name.startsWith("not_")) {
     // Of a text, it could mean the text as well as its length.
     const is = type === "any" ? "type(value) in [int, double] && " : "";
-    return { cel: isNumber(type) ? `${is}value != ${bounds[0]?.[1]}` : undefined };
+    return { cel: isNumber(type) ? `${is}${of("value")}` : undefined };
   }
-  const of = (value: string) => bounds.map(([sign, number]) => `${value} ${sign} ${number}`).join(" && ");
   const size = "size(visible(value))";
   if (type !== "any") return { cel: of(isNumber(type) ? "value" : size) };
   const lists = `type(value) in [list, map] && ${of(size)}`;
@@ -174,20 +174,20 @@ export function likelyNames(name: string): string[] {
 const NUMBER_ALONE = new RegExp(`^${NUMBER}$`);
 
 function equals(x: string, type: FieldType): string | undefined {
-  const literal = /^(?:true|false)$/.test(x) ? x : NUMBER_ALONE.test(x) ? x.replace("_", ".") : undefined;
+  const truth = /^(?:true|false)$/.test(x) ? x : undefined;
+  const number = NUMBER_ALONE.test(x) ? x.replace("_", ".") : undefined;
   // A lone surrogate is not valid JSON text, so no evidence can equal it.
   if (/\p{Surrogate}/u.test(x)) return undefined;
   switch (type) {
     case "string":
       return `value == ${JSON.stringify(x)}`;
     case "boolean":
-      return literal === "true" || literal === "false" ? `value == ${literal}` : undefined;
+      return truth && `value == ${truth}`;
     case "integer":
     case "number":
-      return literal === undefined || /^[tf]/.test(literal) ? undefined : `value == ${literal}`;
+      return number && `value == ${number}`;
     case "any":
-      return `value == ${literal ?? JSON.stringify(x)}`;
-    default:
-      return undefined;
+      return `value == ${truth ?? number ?? JSON.stringify(x)}`;
   }
+  return undefined;
 }

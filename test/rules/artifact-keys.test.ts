@@ -1,5 +1,9 @@
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
+import { earlierPhases } from "../../src/rules/artifact-keys.js";
+import { loadRuleLanguage } from "../../src/rules/language.js";
+import { type GatePlace, NO_PHASES } from "../../src/workflow/gate-definition.js";
+import type { FieldGate } from "../../src/workflow/structure.js";
 import { metadata, phase, read } from "../workflow/workflow-texts.js";
 
 const FIRST = "evidence_schema: {count: {type: integer}, cause: {type: object}}\n";
@@ -47,6 +51,58 @@ describe("a rule that reads artifacts", () => {
 
   it("can read any field of a phase that names none", async () => {
     expect(await told('artifacts["1"].anything == 1', "gate: none\n")).toEqual([]);
+  });
+
+  const names = [...Array.from({ length: 20 }, (_, at) => `field_${at}`), "last"];
+  const first: FieldGate = {
+    ...{ kind: "fields", strict: true, allowOverride: false, source: "gate-file" },
+    fields: names.map((name) => ({ name, type: "integer", required: true })),
+  };
+  const before = [1, 2, 3, 4].map((number) => ({ number, gate: number === 1 ? first : { kind: "open" as const } }));
+  const PLACES = {
+    "phase 3": { phase: 3, phases: [1, 2, 3, 4], before },
+    "phase 3 of sessions that begin with phase 2": { phase: 3, phases: [1, 2, 3, 4], startPhase: 2, before },
+    "the first phase": { phase: 1, phases: [1, 2, 3, 4], before },
+    "no phase": NO_PHASES,
+  } satisfies Record<string, GatePlace>;
+
+  /** Returns what is said of a rule at a place; "" if it is taken. */
+  async function saidAt(place: keyof typeof PLACES, rule: string) {
+    const language = await loadRuleLanguage();
+    const fields = [{ name: "x", type: "integer" }] as const;
+    const found = language.forFields(fields, earlierPhases(PLACES[place])).compile(rule, {});
+    return found.ok ? "" : `${found.why}. ${found.hint}`;
+  }
+
+  it.each([
+    ["phase 3", 'artifacts["1"].last == 1'],
+    ["phase 3", 'artifacts["2"].any == 1'],
+    ["phase 3", "artifacts[string(evidence.x)].last == 1"],
+    ["phase 3", 'artifacts["1"][string(evidence.x)] == 1'],
+    ["phase 3 of sessions that begin with phase 2", 'artifacts["2"].any == 1'],
+  ] as const)("may be in %s: %s", async (place, rule) => {
+    expect(await saidAt(place, rule)).toBe("");
+  });
+
+  it.each([
+    ["phase 3", 'artifacts["3"].any == 1', 'no phase "3"', "Write one of the phases before: 1, 2."],
+    ["phase 3", 'artifacts["4"].any == 1', 'no phase "4"', "Write one of the phases before: 1, 2."],
+    ["phase 3", "artifacts[7.0].any == 1", 'no phase "7"', "Write one of the phases before: 1, 2."],
+    ["phase 3", "artifacts[true].any == 1", 'no phase "true"', "Write one of the phases before: 1, 2."],
+    ["phase 3", "null in artifacts", 'no phase "null"', "Write one of the phases before: 1, 2."],
+    ["phase 3 of sessions that begin with phase 2", 'artifacts["1"].last == 1', 'no phase "1"', "before: 2."],
+    ["the first phase", 'artifacts["1"].last == 1', 'no phase "1"', "No phase comes before this one: write a rule"],
+    ["no phase", 'artifacts["1"].last == 1', 'no phase "1"', "No phase comes before this one: write a rule"],
+    ["phase 3", 'artifacts["1"].lats == 1', 'no field "lats"', "Write one of its fields: field_0, field_1, "],
+    ["phase 3", 'artifacts["1"].lasts == 1', 'no field "lasts"', 'Did you mean "last"?'],
+  ] as const)("is refused in %s with a hint: %s", async (place, rule, why, hint) => {
+    const said = await saidAt(place, rule);
+    expect(said).toContain(why);
+    expect(said).toContain(hint);
+  });
+
+  it("is told at most twenty fields", async () => {
+    expect(await saidAt("phase 3", 'artifacts["1"].other == 1')).toMatch(/: field_0, .*, field_19\.$/);
   });
 
   it("is refused in a workflow in code before a session is started", async () => {

@@ -129,6 +129,8 @@ describe("a text that is a rule", () => {
     expect(await names("['passed'].all(k, evidence[k] == 1)")).toBeUndefined();
     expect(await names("evidence.passed == 1 && size(evidence) > 1")).toBeUndefined();
     expect(await names("'evidence' == string(value)")).toEqual([]);
+    expect(await names("'passed' in evidence && 'other' in ['a'] && string(value) in ['a']")).toEqual(["passed"]);
+    expect(await names("string(value) in evidence")).toBeUndefined();
   });
 });
 
@@ -147,6 +149,7 @@ describe("a text that is no rule", () => {
     ["has(evidence.zzz)", "integer", "Write one of: passed, rate, report, names, title, any-thing."],
     ["evidence['zzz'] == 1", "integer", "there is no evidence.zzz"],
     ["evidence.constructor == 1", "integer", "there is no evidence.constructor"],
+    ["cel.bind(e, evidence, e.zzz == 1)", "integer", 'can\'t be run: there is no key "zzz". See'],
     ["session.idd == ''", "integer", 'Did you mean "id"?'],
     ["session.zzz == ''", "integer", "Write one of: id, workflow_type, target, phase, attempt."],
     ["params.mix > 1", "integer", 'Did you mean "min"?'],

@@ -117,6 +117,10 @@ describe("the bound of a rule", () => {
     ["value.a.split(value.b).all(p, p == 'a')", { a: 7, b: "x" }, 9.0625],
     ["(value.c == 1 ? value.a : value.b).all(v, v.all(w, w == 1))", { a: [[1], [2, 3]], b: [[1, 2, 3], 4] }, 43],
     ["(value.c == 1 ? [value.a] : value.b).all(v, v.all(w, w == 1))", { a: [[1], [2, 3]], b: [[1, 2, 3], 4] }, 2253],
+    ["value[string(1)].all(v, v == 1)", "abc", 6],
+    ["value.all(v, v.all(w, w == w))", [null, [1], "ab", 2], 49],
+    ["value.filter(v, v != []).all(w, w.all(x, x > 1))", [[1, 2], [3]], 33],
+    ["cel.bind(n, value, n).all(v, v > 1)", list(10), 53],
     ["value == 1 || value == 2", 7, 9],
     ["value == 1 && value == 2", 7, 9],
   ])("%s, case %#", async (rule, value, most) => {
@@ -131,6 +135,9 @@ it("of values of many lists, only the largest counts", async () => {
   expect(await steps(rule, lists(10_001))).toBeGreaterThan(1_000_000);
   const either = "(value == 1 ? value.a : value.b).all(v, v[0].all(w, w > 0))";
   expect(await steps(either, { a: lists(10), b: lists(20) })).toBeLessThan(1000);
+  const oneMore = "value.all(v, (v == 1 ? v : 1).all(w, w.all(x, x > 0)))";
+  expect(await steps(oneMore, lists(9999))).toBe(139_987);
+  expect(await steps(oneMore, lists(10_000))).toBeGreaterThan(1_000_000);
 });
 
 describe("the time of a rule", () => {
@@ -183,6 +190,14 @@ describe("a rule with a limit", () => {
       because: `was not run: on values of this size it could take more than ${most - 1} steps`,
     });
     expect((await bounded(rule, most))({ value: [0] })).toEqual({ holds: false });
+  });
+
+  it("is not run for the steps of its pattern", async () => {
+    const outcome = async (rule: string) => (await bounded(rule, 1_000_000))({ value: LONG });
+    expect(await outcome("value.matches('y{3}')")).toEqual({ holds: false });
+    expect(await outcome("value.matches('(y{100}){10}')")).toMatchObject({
+      because: expect.stringContaining("more than 1000000 steps"),
+    });
   });
 
   it("without growth always runs, and fails with a reason", async () => {

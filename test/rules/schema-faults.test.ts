@@ -103,6 +103,11 @@ describe("the faults of a schema", () => {
     ["what is required", { properties: {}, required: ["a"] }, [["required"]]],
     ["an invalid pattern", { properties: { a: { pattern: "(" } } }, [["properties"]]],
     ["a pattern elsewhere", { properties: { a: { anyOf: [{ pattern: "(" }] } } }, [["properties"]]],
+    [
+      "such a pattern of a text",
+      { properties: { a: { anyOf: [{ type: "string", pattern: "(" }] } } },
+      [["properties"]],
+    ],
     ["a condition", { properties: {}, if: {} }, [[]]],
   ])("have the place of %s", async (_, schema, paths) => {
     expect((await schemaFaults(schema)).map(({ path }) => path)).toEqual(paths);

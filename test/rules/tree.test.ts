@@ -59,7 +59,7 @@ describe("the syntax tree of a rule", () => {
     expect(namingOf(await tree("cel.bind(n, 1, n + 1)"))).toMatchObject({
       ...{ gives: "body", name: "n", of: { op: "value" }, body: [{ op: "+" }] },
     });
-    for (const rule of ["value.contains(value)", "size(value)", "value"])
+    for (const rule of ["value.contains(value)", "value.substring(value, value)", "size(value)", "value"])
       expect(namingOf(await tree(rule)), rule).toBeUndefined();
   });
 
