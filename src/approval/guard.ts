@@ -144,7 +144,8 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   /** Checks a whole log, against a receipt if one is given, and each approval in it. */
   async audit(sessionId: SessionId, receipt?: Receipt): Promise<AuditReport & ApprovalAudit<P>> {
     const report = await this.#kernel.audit(sessionId, receipt);
-    if (!report.intact) return { ...report, approvals: [], warnings: [] };
+    // A session of another kind has no commits here, and can't be folded.
+    if (!report.intact || report.versions === 0) return { ...report, approvals: [], warnings: [] };
     const { add, beginning, audited, used, open } = this.#reading;
     const options = { ...this.#options };
     const approvals = new Map<number, P>();

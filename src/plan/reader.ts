@@ -62,7 +62,7 @@ export interface TaskDraft {
   status:
     | {
         readonly state: SaidState | undefined;
-        readonly word?: StatusWord;
+        word?: StatusWord | undefined;
         /** The text, if it says done and takes it back, `Done, but not tested`, or has no known word. */
         readonly unclear?: StatusWord;
       }
@@ -456,9 +456,12 @@ export function readRoles(context: Context) {
     // Without a box, a tick replaces what limits the word, too.
     const whole = word?.limited && box === undefined ? said.slice(word.index) : word?.word;
     const isUnclear = word === undefined ? /\p{L}/u.test(said) : word.limited;
+    const ownWord = whole === undefined ? undefined : { text: whole, position };
+    // The state may stand in the title already; a tick changes the word, too.
+    if (task.status !== undefined) task.status.word ??= ownWord;
     task.status ??= {
       state: word === undefined ? stateBySign(said) : word.limited ? undefined : word.state,
-      ...(whole !== undefined && { word: { text: whole, position } }),
+      word: ownWord,
       ...(isUnclear && { unclear: { text: said, position } }),
     };
   }

@@ -236,7 +236,8 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     const name = afterBox(text, marked, checkbox);
     if (!isBare(name)) return add({ ...boxed, text: name });
     const below = source.text(line + 1).trim();
-    if (!goesOn || checkboxAt(below, markerLength(below)) !== undefined) return undefined;
+    const marker = markerLength(below);
+    if (!goesOn || checkboxAt(below, marker, marker > 0) !== undefined) return undefined;
     return add({ ...boxed, text: below, nameLine: line + 1 });
   }
 

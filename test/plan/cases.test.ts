@@ -905,6 +905,15 @@ describe.each(CASES)("$kind", ({ plans }) => {
 });
 
 describe("the parts of a task that its outline does not show", () => {
+  it("an item below a box without text keeps its own box, whatever is in it", () => {
+    const { plan } = parsePlan("- [ ] \n  2) [o] **Task 1.1**: Name\n- [ ] **Task 1.2**: Other\n");
+    const tasks = plan.phases.flatMap((phase) => phase.tasks);
+    expect(tasks.map(({ id, checkbox }) => [id, checkbox?.mark])).toEqual([
+      ["1.1", "o"],
+      ["1.2", ""],
+    ]);
+  });
+
   it("the box of a status line is what a tick changes", () => {
     const text = "## Phase 1: A\n### Task 1.1: B\n- **Status**: [ ] pending\n";
     expect(tickTask(text, parsePlan(text).plan, "1.1")).toBe(text.replace("[ ] pending", "[x] done"));

@@ -47,6 +47,13 @@ describe("the tick of a task whose state is a status line", () => {
     expect(back).toBe(text);
   });
 
+  it("changes the words of the status line, also below a title that says done", () => {
+    const text = "### ✅ Task 1.5: Marked\n- **Status:** [ ] pending\n";
+    const ticked = tickTask(text, parsePlan(text).plan, "1.5");
+    expect(ticked).toBe("### ✅ Task 1.5: Marked\n- **Status:** [x] done\n");
+    expect(tickTask(ticked, parsePlan(ticked).plan, "1.5", { done: false })).toBe(text);
+  });
+
   it("changes the words beside a checkbox in the status line with it", () => {
     const text = withStatus("**Status:** [ ] pending");
     expect(tickedAndBack(text)).toEqual([withStatus("**Status:** [x] done"), text]);
