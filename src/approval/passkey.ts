@@ -6,7 +6,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
-import { type OptionalPackage, unusablePackage } from "../runtime/optional-package.js";
+import { type OptionalPackage, unusablePackage } from "../ports/optional-package.js";
 import { shown } from "../workflow/names.js";
 import type { Passkey } from "./approvers.js";
 import { fromBase64Url, toBase64Url } from "./keys.js";

@@ -1,10 +1,10 @@
 /** `AiSdkDecider` asks a language model through the Vercel AI SDK, which is loaded on first use. */
 import type { JSONSchema7, LanguageModel } from "ai";
 import * as z from "zod";
+import { requireExports } from "../ports/optional-package.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { DecisionPrompt } from "../routed/decision/prompt.js";
 import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
-import { requireExports } from "../runtime/optional-package.js";
 import type { JsonObject } from "../workflow/json.js";
 import {
   failureOf,

@@ -1,8 +1,8 @@
 /** One request to a model: the exchange for logs with secrets redacted, the failures, and the wait before a retry. */
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import { systemClock } from "../ports/clock.js";
+import { type OptionalPackage, whyUnusable } from "../ports/optional-package.js";
 import type { DecisionRequest } from "../routed/decision/request.js";
-import { type OptionalPackage, whyUnusable } from "../runtime/optional-package.js";
 
 /** The way in which a request to a model failed. */
 export type FailureReason = ErrorDetails["DECIDER_FAILED"]["reason"];

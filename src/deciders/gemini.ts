@@ -1,10 +1,10 @@
 /** `GeminiDecider` asks a Gemini model with Google's client, whose package is loaded on first use. */
 import type { GenerateContentResponse, GoogleGenAI } from "@google/genai";
 import { PhasegateError } from "../errors.js";
+import { requireExports } from "../ports/optional-package.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { DecisionPrompt } from "../routed/decision/prompt.js";
 import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
-import { requireExports } from "../runtime/optional-package.js";
 import { failureOf, httpFailure, RequestFailure, readRetryAfter, readRetryInfo, unusableClient } from "./exchange.js";
 import {
   decideByModel,

@@ -14,7 +14,7 @@ import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import { type Actor, isOwnerName, type Role } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
-import { type OptionalPackage, requireExports, unusablePackage } from "../runtime/optional-package.js";
+import { type OptionalPackage, requireExports, unusablePackage } from "../ports/optional-package.js";
 import { authenticateBearer, noScope, noToken, type TokenOwner } from "./request.js";
 
 /** Options of {@link createOAuthLogin}. */

@@ -2,8 +2,8 @@
  * A text index over Orama: which fields are indexed, how texts become words, and how chunks are ranked and filtered.
  */
 
+import { type OptionalPackage, unusablePackage } from "../ports/optional-package.js";
 import type { SearchQuery } from "../ports/retriever.js";
-import { type OptionalPackage, unusablePackage } from "../runtime/optional-package.js";
 import type { KeptIndex } from "./index-file.js";
 import type { FilePlace } from "./source-files.js";
 

@@ -1,6 +1,6 @@
 /** Connections to the server. Detects commits that no standby confirmed; retries calls while no server is reached. */
 import { setTimeout as delay } from "node:timers/promises";
-import { unusablePackage } from "../../runtime/optional-package.js";
+import { unusablePackage } from "../../ports/optional-package.js";
 import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected, NotReplicated } from "./failures.js";
 import type { PgClient, PgListeningClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./options.js";
 

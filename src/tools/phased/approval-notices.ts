@@ -59,7 +59,7 @@ export function waiverNotice(
       fields: open.fields,
       reason: isBrief ? brief(open.reason, TEXT_MAX) : open.reason,
       asked_at: open.askedAt,
-      how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver, which phasegate show ${open.sessionId} has: you can't grant it yourself. ${isLeft ? "Do the rest of the phase, then end" : "End"} your turn; get_state shows the decision later, also while the session is paused. Leave out of the evidence what is waived.`,
+      how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver (phasegate show ${open.sessionId} shows it): you can't grant it yourself. ${isLeft ? "Do the rest of the phase, then end" : "End"} your turn; get_state shows the decision later, also while the session is paused. Leave out of the evidence what is waived.`,
     },
     waiver_denied: denied && {
       fields: denied.fields,
