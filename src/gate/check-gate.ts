@@ -125,14 +125,20 @@ export function checksOf(gate: GateDefinition): readonly VerifyDefinition[] {
   return "verify" in gate ? (gate.verify ?? []) : [];
 }
 
+/** A gate of any kind, with the names that some have. */
+interface Named extends Pick<GateDefinition, "kind"> {
+  readonly proofs?: readonly string[] | undefined;
+  readonly waived?: readonly string[] | undefined;
+}
+
 /** Returns the names of the fields that a gate asks proofs for. */
-export function proofsOf(gate: GateDefinition): readonly string[] {
-  return "proofs" in gate ? (gate.proofs ?? []) : [];
+export function proofsOf({ proofs = [] }: Named): readonly string[] {
+  return proofs;
 }
 
 /** Returns the names of what is waived in a copy of a gate. */
-export function waivedIn(gate: GateDefinition): readonly string[] {
-  return "waived" in gate ? (gate.waived ?? []) : [];
+export function waivedIn({ waived = [] }: Named): readonly string[] {
+  return waived;
 }
 
 /** Begins the names of checks that belong to the gate as a whole. */
