@@ -311,7 +311,7 @@ describe("phasegate serve", () => {
     const { root, flags } = await host();
     const refused = await run("serve", ...flags, option, root);
     expect(refused).toMatchObject({ code: 3, stdout: "" });
-    expect(refused.stderr).toContain("npm install @orama/orama@3.1.18");
+    expect(refused.stderr).toContain("npm install @orama/orama@latest");
   });
 
   it("explains how to install the MCP SDK if it is missing", async () => {
