@@ -111,9 +111,12 @@ function awaitingJson(awaiting: Awaited | undefined): Awaited | undefined {
   return { prompt, approvers, evidenceHash };
 }
 
+function whoMay({ approvers }: Pick<Awaited, "approvers">): string {
+  return approvers?.map((name) => printable(name)).join(" or ") ?? "an approver";
+}
+
 function waiverFields(state: StateView): Field[] {
   const { awaitingWaiver: open, waiverDenied: denied, waived = [], waivedInVain = [] } = state;
-  const approvers = open?.approvers?.map((name) => printable(name)).join(" or ") ?? "an approver";
   return [
     ...waived.map((one): Field => ["waived", printable(waivedText(one))]),
     ...waivedInVain.map(({ fields, by, distrust }): Field => {
@@ -121,7 +124,7 @@ function waiverFields(state: StateView): Field[] {
     }),
     ["waits", open && `for a waiver of ${printable(open.fields.join(", "))}: ${printable(open.reason)}`],
     ["request", open?.request],
-    ["answer", open && `by ${approvers}: phasegate waive ${state.sessionId}, or phasegate deny ${state.sessionId}`],
+    ["answer", open && `by ${whoMay(open)}: phasegate waive ${state.sessionId}, or phasegate deny ${state.sessionId}`],
     [
       "denied",
       denied &&
@@ -132,10 +135,9 @@ function waiverFields(state: StateView): Field[] {
 
 function awaitingFields(awaiting: Awaited | undefined): Field[] {
   if (awaiting === undefined) return [];
-  const { prompt, approvers, evidenceHash } = awaiting;
-  const names = approvers?.map((name) => printable(name)).join(" or ") ?? "an approver";
+  const { prompt, evidenceHash } = awaiting;
   return [
-    ["waits", `for ${names}: ${printable(prompt)}`],
+    ["waits", `for ${whoMay(awaiting)}: ${printable(prompt)}`],
     ["evidence", evidenceHash],
   ];
 }

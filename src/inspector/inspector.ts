@@ -156,7 +156,8 @@ async function page(path: string, base: string): Promise<Response> {
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
   if (type === undefined) throw notFound();
   const { PAGE_FILES } = await import("./page-files.js");
-  const file = PAGE_FILES[name] ?? "";
+  const file = PAGE_FILES[name];
+  if (file === undefined) throw notFound();
   const body = name === "index.html" ? file.replaceAll('"./', `"${base}/`) : file;
   return new Response(body, { headers: { "content-type": type, "cache-control": "no-cache" } });
 }

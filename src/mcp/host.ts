@@ -103,10 +103,7 @@ export interface ClientCall {
 }
 
 /** Returns proposals for a value that begins with a text; `others` are the other values of the same URI. */
-export type Complete = (
-  value: string,
-  others?: Readonly<Record<string, string>>,
-) => readonly string[] | Promise<readonly string[]>;
+export type Complete = (value: string, others?: Readonly<Record<string, string>>) => Promise<readonly string[]>;
 
 /** A resource in a list. */
 export interface ListedResource {
@@ -210,8 +207,51 @@ function nameIn(part: string): string | undefined {
   return part.startsWith("{") ? part.replace(/^\{\+?/, "").slice(0, -1) : undefined;
 }
 
+/** Registers the resources of a template: both SDKs take them in the same way. */
+export function registerTemplate(
+  server: { registerResource(name: string, template: object, config: object, read: object): unknown },
+  template: ResourceTemplate,
+): void {
+  const { name, title, description, mimeType } = template;
+  server.registerResource(name, sdkTemplate(template), { title, description, mimeType }, sdkReading(template));
+}
+
+/** Returns what tells a connected client of changes. */
+export function tellingBy(server: {
+  readonly server: {
+    sendResourceUpdated(params: { uri: string }): Promise<void>;
+    sendResourceListChanged(): Promise<void>;
+  };
+  isConnected(): boolean;
+}): Pick<Host, "tellUpdated" | "tellListChanged"> {
+  /** The client may disconnect at any time, which is not an error. */
+  const tell = async (send: () => Promise<void>) => {
+    if (server.isConnected()) await send().catch(() => undefined);
+  };
+  return {
+    tellUpdated: (uri) => tell(() => server.server.sendResourceUpdated({ uri })),
+    tellListChanged: () => tell(() => server.server.sendResourceListChanged()),
+  };
+}
+
+/** Returns the answer to a client that asks for a prompt. */
+export function promptAnswer(text: string) {
+  return { messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
+}
+
+/** The key under which both SDKs look for proposals of a prompt's argument. */
+export const COMPLETABLE = Symbol.for("mcp.completable");
+
+/** Returns true for what has an `McpServer`'s methods, of either SDK. */
+export function isServer(server: unknown): server is object {
+  if (typeof server !== "object" || server === null) return false;
+  return ["registerTool", "registerResource", "registerPrompt", "isConnected"].every(
+    (name) => typeof Reflect.get(server, name) === "function",
+  );
+}
+
 /** Returns a template as both SDKs take it: of their own `ResourceTemplate` they read these members. */
-export function sdkTemplate({ uri, list, complete = {} }: ResourceTemplate) {
+function sdkTemplate({ uri, list, complete = {} }: ResourceTemplate) {
   return {
     uriTemplate: new UriTemplate(uri),
     listCallback: list && (async () => ({ resources: await list() })),
@@ -225,7 +265,7 @@ export function sdkTemplate({ uri, list, complete = {} }: ResourceTemplate) {
 }
 
 /** Returns the callback that reads the resources of a template. */
-export function sdkReading({ mimeType, read }: ResourceTemplate) {
+function sdkReading({ mimeType, read }: ResourceTemplate) {
   return async (uri: URL, variables: Readonly<Record<string, string | string[]>>) => {
     const values = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded(value)]));
     return { contents: [{ uri: uri.href, mimeType, text: await read(uri, values) }] };

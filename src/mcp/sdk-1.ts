@@ -7,16 +7,18 @@ import type { PassedSchema } from "../tools/wire.js";
 import { isJsonObject } from "../workflow/json.js";
 import {
   type ClientCall,
+  COMPLETABLE,
   type Complete,
   type Filled,
   type Form,
   type Host,
   type HostServer,
+  isServer,
+  promptAnswer,
+  registerTemplate,
   type SamplingRequest,
-  sdkReading,
-  sdkTemplate,
+  tellingBy,
 } from "./host.js";
-import { isServer } from "./sdk-2.js";
 
 /** How long the client's user has for an answer, in milliseconds: clients themselves give up on a call after 60 s. */
 const ASK_MS = 50_000;
@@ -88,10 +90,6 @@ export function isServer1(server: unknown): server is Server1 {
 }
 
 export function hostOf1(server: Server1): Host {
-  /** The client may disconnect at any time, which is not an error. */
-  const tell = async (send: () => Promise<void>) => {
-    if (server.isConnected()) await send().catch(() => undefined);
-  };
   return {
     tool({ name, inputSchema, outputSchema, ...config }, call) {
       const registered = server.registerTool(name, config, (input, extra) => call(input ?? {}, callOf(server, extra)));
@@ -99,15 +97,12 @@ export function hostOf1(server: Server1): Host {
       registered.inputSchema = accepting({});
       publish(server, name, inputSchema, outputSchema);
     },
-    resources(template) {
-      const { name, title, description, mimeType } = template;
-      server.registerResource(name, sdkTemplate(template), { title, description, mimeType }, sdkReading(template));
-    },
+    resources: (template) => registerTemplate(server, template),
     prompt({ name, argument, text, ...about }) {
       const argsSchema = { [argument.name]: optionalText(argument.description, argument.complete) };
-      const registered = server.registerPrompt(name, { ...about, argsSchema }, async (given) => ({
-        messages: [{ role: "user", content: { type: "text", text: await text(given[argument.name]) } }],
-      }));
+      const registered = server.registerPrompt(name, { ...about, argsSchema }, async (given) =>
+        promptAnswer(await text(given[argument.name])),
+      );
       registered.argsSchema = accepting(argsSchema);
     },
     subscriptions(subscribe, unsubscribe) {
@@ -123,31 +118,20 @@ export function hostOf1(server: Server1): Host {
     },
     // The SDK answers a client that sets the level only if the host has declared `logging` when it made the server.
     messages: () => {},
-    tellUpdated: (uri) => tell(() => server.server.sendResourceUpdated({ uri })),
-    tellListChanged: () => tell(() => server.server.sendResourceListChanged()),
+    ...tellingBy(server),
   };
 }
 
 /** An argument of a prompt that may be left out. Versions before 1.23 show no proposals for it. */
 function optionalText(description: string, complete: Complete) {
-  return { description, isOptional: () => true, [Symbol.for("mcp.completable")]: { complete } };
+  return { description, isOptional: () => true, [COMPLETABLE]: { complete } };
 }
 
-/** The schemas that the tools of a server publish. */
-const published = new WeakMap<object, Map<string, { inputSchema: object; outputSchema: object | undefined }>>();
-
 /**
- * Lists a tool with its own JSON Schemas: the SDK can only make them of zod's. Its list is asked, so that the host's other
- * tools stay as they are.
+ * Lists a tool with its own JSON Schemas: the SDK can only make them of zod's. Its list is asked, so that other tools stay as
+ * they are.
  */
 function publish(server: Server1, name: string, input: PassedSchema, output: PassedSchema | undefined): void {
-  const known = published.get(server) ?? new Map();
-  known.set(name, {
-    inputSchema: input["~standard"].jsonSchema.input(),
-    outputSchema: output?.["~standard"].jsonSchema.output(),
-  });
-  if (published.has(server)) return;
-  published.set(server, known);
   const handlers: Handlers | undefined = Reflect.get(server.server, "_requestHandlers");
   if (handlers === undefined) {
     throw new PhasegateError("UNSUPPORTED", "this version of @modelcontextprotocol/sdk keeps its handlers elsewhere", {
@@ -159,8 +143,10 @@ function publish(server: Server1, name: string, input: PassedSchema, output: Pas
   handlers.set("tools/list", async (request, extra) => {
     const listed = await list?.(request, extra);
     if (!isJsonObject(listed) || !Array.isArray(listed.tools)) return listed;
+    const inputSchema = input["~standard"].jsonSchema.input();
+    const outputSchema = output?.["~standard"].jsonSchema.output();
     const tools = listed.tools.map((tool) =>
-      isJsonObject(tool) ? { ...tool, ...known.get(String(tool.name)) } : tool,
+      isJsonObject(tool) && tool.name === name ? { ...tool, inputSchema, outputSchema } : tool,
     );
     return { ...listed, tools };
   });

@@ -3,18 +3,20 @@ import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import {
   type ClientCall,
+  COMPLETABLE,
   type Filled,
   type Form,
   type Host,
   type HostServer,
-  sdkReading,
-  sdkTemplate,
+  isServer,
+  promptAnswer,
+  registerTemplate,
   type ToolResult,
+  tellingBy,
 } from "./host.js";
 
 /** The key of a client's capabilities in a request. */
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
-const COMPLETABLE = Symbol.for("mcp.completable");
 
 /** The part of the SDK's server that is used. A template has the members that the SDK reads, and need not be its own. */
 interface Server2 extends HostServer {
@@ -33,35 +35,20 @@ export function isServer2(server: unknown): server is Server2 {
   return isServer(server) && !("tool" in server);
 }
 
-/** Returns true for what has an `McpServer`'s methods, of either SDK. */
-export function isServer(server: unknown): server is object {
-  if (typeof server !== "object" || server === null) return false;
-  return ["registerTool", "registerResource", "registerPrompt", "isConnected"].every(
-    (name) => typeof Reflect.get(server, name) === "function",
-  );
-}
-
 export function hostOf2(server: Server2): Host {
-  /** The client may disconnect at any time, which is not an error. */
-  const tell = async (send: () => Promise<void>) => {
-    if (server.isConnected()) await send().catch(() => undefined);
-  };
   return {
     tool({ name, ...config }, call) {
       server.registerTool(name, config, (input: unknown, ctx: ServerContext) => call(input, callOf(server, ctx)));
     },
-    resources(template) {
-      const { name, title, description, mimeType } = template;
-      server.registerResource(name, sdkTemplate(template), { title, description, mimeType }, sdkReading(template));
-    },
+    resources: (template) => registerTemplate(server, template),
     prompt({ name, argument, text, ...about }) {
       const completable = Object.defineProperty(z.string().describe(argument.description), COMPLETABLE, {
         value: { complete: argument.complete },
       });
       const argsSchema = z.object({ [argument.name]: completable.optional() });
-      server.registerPrompt(name, { ...about, argsSchema }, async (given) => ({
-        messages: [{ role: "user", content: { type: "text", text: await text(given[argument.name]) } }],
-      }));
+      server.registerPrompt(name, { ...about, argsSchema }, async (given) =>
+        promptAnswer(await text(given[argument.name])),
+      );
     },
     subscriptions(subscribe, unsubscribe) {
       server.server.registerCapabilities({ resources: { subscribe: true } });
@@ -75,8 +62,7 @@ export function hostOf2(server: Server2): Host {
       });
     },
     messages: () => server.server.registerCapabilities({ logging: {} }),
-    tellUpdated: (uri) => tell(() => server.server.sendResourceUpdated({ uri })),
-    tellListChanged: () => tell(async () => server.server.sendResourceListChanged()),
+    ...tellingBy(server),
   };
 }
 

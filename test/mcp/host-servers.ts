@@ -11,9 +11,16 @@ export const HOST_SERVERS = {
 
 let used: keyof typeof HOST_SERVERS = "@modelcontextprotocol/server";
 
-/** Has the tests of this file register with servers of an SDK. */
-export function registerWith(sdk: keyof typeof HOST_SERVERS): void {
+/** Runs what tests say of a host's server with servers of an SDK. Call it at the top of a file. */
+export async function testsWith(sdk: keyof typeof HOST_SERVERS): Promise<void> {
   used = sdk;
+  await import("./register-workflow-tool.test.js");
+  await import("./resources.test.js");
+  await import("./document-resources.test.js");
+  await import("./changes.test.js");
+  await import("./workspace-tools.test.js");
+  await import("./routed-tools.test.js");
+  await import("./approvals.test.js");
 }
 
 /** A server of a host, with what tests do with it. */

@@ -7,16 +7,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { makeEngine } from "../support/make-engine.js";
 import { startVerified } from "../support/verified.js";
-import { registerWith } from "./host-servers.js";
+import { testsWith } from "./host-servers.js";
 
-registerWith("@modelcontextprotocol/sdk");
-await import("./register-workflow-tool.test.js");
-await import("./resources.test.js");
-await import("./document-resources.test.js");
-await import("./changes.test.js");
-await import("./workspace-tools.test.js");
-await import("./routed-tools.test.js");
-await import("./approvals.test.js");
+await testsWith("@modelcontextprotocol/sdk");
 
 describe("a client of the older SDK", () => {
   it("checks the answers of a host's server by their schemas, and finds the host's own tools beside", async () => {

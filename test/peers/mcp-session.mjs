@@ -1,8 +1,30 @@
 /** Goes through a session by messages of the protocol, so that no client of an SDK is needed. */
 import assert from "node:assert/strict";
+import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+
+const gate = { fields: { tests: { type: "integer", required: true } } };
+const phases = [{ number: 1, name: "Test", content: "Run the tests.", gate }];
+const release = defineWorkflow({ type: "release", revision: "1", name: "Release", description: "Test it", phases });
+/** The engine of the host. */
+export const engine = createEngine({
+  storage: new MemoryStorage(),
+  content: new MemoryContent({ workflows: [release] }),
+});
+
+/** Connects a server to one end of a transport, and goes through a session at the other. */
+export async function completeOver(server, [mine, other]) {
+  await server.connect(other);
+  await mine.start();
+  await complete(
+    (message) => mine.send(message),
+    (receive) => {
+      mine.onmessage = receive;
+    },
+  );
+}
 
 /** `send` sends a message, and `onMessage` says who gets the answers. */
-export async function complete(send, onMessage) {
+async function complete(send, onMessage) {
   const waiting = new Map();
   onMessage((message) => waiting.get(message.id)?.(message));
   const ask = (id, method, params) =>
