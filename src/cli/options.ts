@@ -170,12 +170,11 @@ export interface OwnProject {
 /** Finds the project that init has set up in the current folder, or in the nearest folder above it. */
 export async function findOwnProject(): Promise<OwnProject | undefined> {
   // Loaded here: most commands are given --state.
-  const [{ findProject }, { RECORD_PATH }, { STATE, WORKFLOWS }] = await Promise.all([
+  const [setup, { STATE, WORKFLOWS }] = await Promise.all([
     import("../setup/project.js"),
-    import("../setup/record.js"),
     import("../setup/places.js"),
   ]);
-  const found = await findProject(process.cwd(), [RECORD_PATH]);
+  const found = await setup.findOwnProject(process.cwd());
   if (found === undefined) return undefined;
   const { root } = found;
   const workflows = join(root, WORKFLOWS);

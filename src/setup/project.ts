@@ -18,19 +18,41 @@ import { keepOwnRecord } from "./own-record.js";
 import type { Roots } from "./places.js";
 import type { FileChange, FileFact, SetupPlan } from "./plan.js";
 import { parseRecord, RECORD_PATH, type SetupRecord } from "./record.js";
-import { CHECK_FILES, type CheckFacts, type Launcher, LOCK_FILES, packageJson, type Starter } from "./wanted.js";
+import { CHECK_FILES, type CheckFacts, type Launcher, LOCK_FILES, parseObject, type Starter } from "./wanted.js";
 
 /** A configuration has some kB. */
 const FILE_MAX = 4 * 1024 * 1024;
 
-/** The names that show that a folder is a project. The first one counts most. */
-const SIGNS: readonly string[] = [RECORD_PATH, ".git", "package.json"];
+const MANIFEST = "package.json";
+
+/** Tells whether a folder is a project. */
+type Sign = (folder: string) => Promise<boolean>;
+
+const isSetUp: Sign = (folder) => exists(join(folder, RECORD_PATH));
+
+/** The signs of a project. The first one counts most. A package of a monorepo that depends on phasegate is a project of its own. */
+const SIGNS: readonly Sign[] = [
+  isSetUp,
+  async (root) => dependsOnPhasegate((await readFiles({ root, home: root }, [MANIFEST])).get(MANIFEST)?.text),
+  (folder) => exists(join(folder, ".git")),
+  (folder) => exists(join(folder, MANIFEST)),
+];
 
 /**
- * Finds the project that a folder is in: the nearest folder upwards with a record of init, else with `.git`, else with
- * package.json. The user's own folder counts only if it is where the search begins. Undefined if there is none.
+ * Finds the project that a folder is in: the nearest folder upwards with a record of init, else with a package.json that names
+ * phasegate, else with `.git`, else with package.json. The user's own folder counts only if it is where the search begins.
+ * Undefined if there is none.
  */
-export async function findProject(folder: string, signs = SIGNS): Promise<Roots | undefined> {
+export function findProject(folder: string): Promise<Roots | undefined> {
+  return findFolder(folder, SIGNS);
+}
+
+/** Finds the nearest folder upwards in which init has set up phasegate. */
+export function findOwnProject(folder: string): Promise<Roots | undefined> {
+  return findFolder(folder, [isSetUp]);
+}
+
+async function findFolder(folder: string, signs: readonly Sign[]): Promise<Roots | undefined> {
   const start = await realpath(folder);
   const realHome = await realHomeOf();
   const folders: string[] = [];
@@ -39,7 +61,7 @@ export async function findProject(folder: string, signs = SIGNS): Promise<Roots 
     if (dirname(at) === at) break;
   }
   for (const sign of signs) {
-    for (const root of folders) if (await exists(join(root, sign))) return { root, home: realHome };
+    for (const root of folders) if (await sign(root)) return { root, home: realHome };
   }
   return undefined;
 }
@@ -149,15 +171,19 @@ export interface Installed extends Pick<Launcher, "from" | "modules"> {
 export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise<Installed> {
   const own = "node_modules";
   const isThere = await exists(join(root, own, "phasegate"));
-  const manifest = packageJson(facts);
-  const isListed = [manifest?.dependencies, manifest?.devDependencies].some(
-    (packages) => isJsonObject(packages) && Object.hasOwn(packages, "phasegate"),
-  );
+  const isListed = dependsOnPhasegate(facts[MANIFEST]);
   if (!isThere && !isListed) return { from: "npx", modules: own, lacksSdk: false };
   if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", modules: own, lacksSdk: false };
   const modules = isThere ? own : await modulesAbove(root);
   const found = [own, modules].map((folder) => exists(join(root, folder, "@modelcontextprotocol", "server")));
   return { from: "module", modules, lacksSdk: !(await Promise.all(found)).includes(true) };
+}
+
+function dependsOnPhasegate(manifest = ""): boolean {
+  const { dependencies, devDependencies } = parseObject(manifest) ?? {};
+  return [dependencies, devDependencies].some(
+    (packages) => isJsonObject(packages) && Object.hasOwn(packages, "phasegate"),
+  );
 }
 
 /** Returns the folder of a monorepo in which phasegate is, relative to one of its packages; `node_modules` if there is none. */
@@ -177,9 +203,12 @@ export async function readStarters(folder: string): Promise<Starter[]> {
     const path = join(folder, entry.name);
     if (!entry.isDirectory() || !(await exists(join(path, "metadata.json")))) continue;
     const files: Record<string, string> = {};
-    const names = await readdir(path, { recursive: true, withFileTypes: true });
-    const paths = names.flatMap((file) => (file.isFile() ? [join(file.parentPath, file.name)] : [])).toSorted();
-    for (const file of paths) files[relative(path, file).split(sep).join("/")] = await readFile(file, "utf8");
+    // Names alone: in the archives of Yarn Plug'n'Play, entries with types do not say their folder.
+    for (const name of (await readdir(path, { recursive: true })).toSorted()) {
+      const file = join(path, name);
+      if (await isFolder(file)) continue;
+      files[name.split(sep).join("/")] = await readFile(file, "utf8");
+    }
     starters.push({ name: entry.name, description: descriptionIn(files["metadata.json"] ?? ""), files });
   }
   return starters;

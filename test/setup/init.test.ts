@@ -409,6 +409,25 @@ test("in a package of a monorepo the server is started from where phasegate is i
   });
 });
 
+test("a package of a monorepo that depends on phasegate is the project, and starts its own copy", async () => {
+  const project = await aProject({
+    "packages/app/package.json": '{"dependencies": {"phasegate": "workspace:*"}}',
+    "packages/app/node_modules/phasegate/package.json": "{}",
+    "packages/app/node_modules/@modelcontextprotocol/server/package.json": "{}",
+    "packages/app/src/a.ts": "",
+    "packages/other/package.json": "{}",
+  });
+  const cwd = vi.spyOn(process, "cwd").mockReturnValue(join(project.root, "packages/app/src"));
+  expect(await run("init", "--client", "claude", "--starters-from", project.starters)).toMatchObject({ code: 0 });
+  expect(await project.json("packages/app/.mcp.json")).toMatchObject({
+    mcpServers: { phasegate: { args: expect.arrayContaining(["node_modules/phasegate/dist/cli/main.js"]) } },
+  });
+  cwd.mockReturnValue(join(project.root, "packages/other"));
+  expect((await run("init", "--client", "claude", "--starters-from", project.starters)).stdout).toContain(
+    `Changes in ${project.root}:`,
+  );
+});
+
 test("what an interrupted run has begun is completed by the next one, and taken back as a whole", async () => {
   const project = await aProject({ ".mcp.json": "{}\n", "CLAUDE.md": "# Rules\n" });
   const before = await project.everything();
