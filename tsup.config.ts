@@ -35,14 +35,7 @@ export default defineConfig({
   // Without this, tsup turns `node:sqlite` into `sqlite`, which no runtime has.
   removeNodeProtocol: false,
   dts: true,
-  // A third of the package, and of no use without the sources.
+  // The code is not minified, so that a stack trace can be read without them; they would be a third of the package.
   sourcemap: false,
-  // Comments and indentation are a sixth of the code; the declarations have the doc comments. Names and lines stay, for
-  // stack traces.
-  esbuildOptions: (options) => {
-    options.minifyWhitespace = true;
-    options.minifySyntax = true;
-    options.lineLimit = 200;
-  },
   clean: true,
 });

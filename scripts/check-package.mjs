@@ -13,12 +13,14 @@ class CheckFailed extends Error {}
 
 const PUBLISHED = /^((dist|docs|schemas|starters|templates)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/;
 /** In bytes. */
-const MAX_UNPACKED = 3_500_000;
+const MAX_UNPACKED = 4_000_000;
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const entries = Object.entries(manifest.exports)
   .filter(([, target]) => typeof target !== "string")
   .map(([path]) => path.replace(".", manifest.name));
+/** The oldest that knows all that the declarations of zod and of the package say. */
+const OLDEST_TYPESCRIPT = "5.4";
 const windows = process.platform === "win32";
 const root = process.cwd();
 const folder = mkdtempSync(join(tmpdir(), "phasegate-package-"));
@@ -94,6 +96,7 @@ function install(tarball) {
     zod: manifest.dependencies.zod,
     "node-oldest": `npm:${node}@${oldest.split(".").length === 3 ? oldest : `${oldest}.0`}`,
     "node-newest": `npm:${node}@${manifest.devDependencies.node}`,
+    "typescript-oldest": `npm:typescript@~${OLDEST_TYPESCRIPT}.0`,
     bun: "1.4.5",
     deno: "2.9.6",
     "@types/node": manifest.devDependencies["@types/node"],
@@ -101,27 +104,20 @@ function install(tarball) {
   for (const peer of Object.keys(manifest.peerDependencies ?? {})) dependencies[peer] = manifest.devDependencies[peer];
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module", dependencies }));
   run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder], folder);
-  copyFileSync("scripts/package-smoke.mjs", join(folder, "package-smoke.mjs"));
+  for (const file of ["package-smoke.mjs", "package-consumer.mts"]) copyFileSync(`scripts/${file}`, join(folder, file));
 }
 
-/** A user's compiler reads every declaration file, ours and those that ours need. */
+/** A user's compiler reads every declaration file, ours and those that ours need, and infers what it should. */
 function compile() {
   const imports = entries.map((entry, index) => `export * as entry${index} from "${entry}";\n`);
-  writeFileSync(join(folder, "consumer.mts"), imports.join(""));
-  const options = [
-    "--noEmit",
-    "--strict",
-    "--module",
-    "nodenext",
-    "--target",
-    "es2022",
-    "--lib",
-    "es2022",
-    "--types",
-    "node",
-  ];
-  run(bin("typescript", "tsc"), [...options, "--skipLibCheck", "false", "consumer.mts"], folder);
-  console.log("types: a user's strict compiler takes them");
+  writeFileSync(join(folder, "entries.mts"), imports.join(""));
+  const target = ["--target", "es2022", "--lib", "es2022", "--types", "node"];
+  const options = ["--noEmit", "--strict", "--module", "nodenext", ...target, "--skipLibCheck", "false"];
+  const compilers = [bin("typescript", "tsc"), join(folder, "node_modules", "typescript-oldest", "bin", "tsc")];
+  for (const tsc of compilers) {
+    run(tsc, [...options, "entries.mts", "package-consumer.mts"], folder);
+    console.log(`types: a user's strict compiler takes them, ${run(tsc, ["--version"], folder).stdout.trim()}`);
+  }
 }
 
 function runEverywhere() {

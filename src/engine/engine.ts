@@ -53,7 +53,7 @@ interface Shell<Names, Seen> {
   readonly storage: StorageAdapter;
   on<N extends keyof Names & string>(name: N, listener: Listener<Names[N]>): () => void;
   list(query: SessionQuery): Promise<SessionPage>;
-  watch(query: WatchQuery, options: WatchOptions): AsyncIterableIterator<Seen, undefined>;
+  watch(query: WatchQuery, options: WatchOptions): AsyncIterableIterator<Seen>;
   metrics(): Record<string, OperationMetrics>;
   failed(operation: string, error: unknown, sessionId: string | undefined): void;
   close(): Promise<void>;
@@ -138,7 +138,7 @@ export class SessionEngine<Names, Seen> {
    * @throws {PhasegateError} `UNSUPPORTED` when the storage can't be watched.
    * @throws {PhasegateError} `TAMPERED` when a commit is not what was written.
    */
-  watch(query: WatchQuery = {}, options: WatchOptions = {}): AsyncIterableIterator<Seen, undefined> {
+  watch(query: WatchQuery = {}, options: WatchOptions = {}): AsyncIterableIterator<Seen> {
     return this.#shell.watch(query, options);
   }
 

@@ -32,7 +32,7 @@ export function watchSessions<Context, Seen extends { readonly summary: SessionS
   { storage, kind, caller, guard, read }: Watching<Context, Seen>,
   query: WatchQuery,
   { signal, onReady }: WatchOptions,
-): AsyncIterableIterator<Seen, undefined> {
+): AsyncIterableIterator<Seen> {
   checkOptions("watch", query, { status, workflowType, target, idPrefix });
   if (storage.watch === undefined) throw unsupported();
   const end = new AbortController();

@@ -159,8 +159,16 @@ export async function detectClients({ root }: Roots): Promise<ClientId[]> {
 export async function readCheckFacts(roots: Roots): Promise<CheckFacts> {
   const facts: Record<string, string | undefined> = {};
   for (const [name, { text }] of await readFiles(roots, CHECK_FILES)) facts[name] = text;
-  for (const name of LOCK_FILES) facts[name] = (await exists(join(roots.root, name))) ? "" : undefined;
+  for (const name of await lockFilesAt(roots.root)) facts[name] = "";
   return facts;
+}
+
+/** Returns the lockfiles of a folder; of a package of a monorepo, those of the nearest folder upwards in its repository. */
+async function lockFilesAt(folder: string): Promise<readonly string[]> {
+  const there = await Promise.all(LOCK_FILES.map((name) => exists(join(folder, name))));
+  const found = LOCK_FILES.filter((_, index) => there[index]);
+  const isTop = dirname(folder) === folder || (await exists(join(folder, ".git")));
+  return found.length > 0 || isTop ? found : lockFilesAt(dirname(folder));
 }
 
 export interface Installed extends Pick<Launcher, "from" | "modules"> {

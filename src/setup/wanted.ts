@@ -251,7 +251,7 @@ export function packageManagerOf(facts: CheckFacts): PackageManager {
   return facts["bun.lock"] === undefined && facts["bun.lockb"] === undefined ? "npm" : "bun";
 }
 
-export function packageJson(facts: CheckFacts): JsonObject | undefined {
+function packageJson(facts: CheckFacts): JsonObject | undefined {
   // If it can't be read, its own tools will say so. Here it only means that no command is found in it.
   return parseObject(facts["package.json"] ?? "");
 }

@@ -99,7 +99,7 @@ export interface ActorWorkspace {
    * @throws {PhasegateError} `TAMPERED` (from `next`) when a commit was changed in the storage.
    * @throws {PhasegateError} `STORAGE_FAILED` (from `next`) when the storage fails.
    */
-  watch(query?: WatchQuery, options?: WatchOptions): AsyncIterableIterator<RecordedCommit, undefined>;
+  watch(query?: WatchQuery, options?: WatchOptions): AsyncIterableIterator<RecordedCommit>;
 }
 
 /** A client of a workspace. It may write only sessions that it created or reopened. */

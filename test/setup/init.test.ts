@@ -411,7 +411,8 @@ test("in a package of a monorepo the server is started from where phasegate is i
 
 test("a package of a monorepo that depends on phasegate is the project, and starts its own copy", async () => {
   const project = await aProject({
-    "packages/app/package.json": '{"dependencies": {"phasegate": "workspace:*"}}',
+    "pnpm-lock.yaml": "",
+    "packages/app/package.json": '{"dependencies": {"phasegate": "workspace:*"}, "scripts": {"test": "node --test"}}',
     "packages/app/node_modules/phasegate/package.json": "{}",
     "packages/app/node_modules/@modelcontextprotocol/server/package.json": "{}",
     "packages/app/src/a.ts": "",
@@ -420,7 +421,9 @@ test("a package of a monorepo that depends on phasegate is the project, and star
   const cwd = vi.spyOn(process, "cwd").mockReturnValue(join(project.root, "packages/app/src"));
   expect(await run("init", "--client", "claude", "--starters-from", project.starters)).toMatchObject({ code: 0 });
   expect(await project.json("packages/app/.mcp.json")).toMatchObject({
-    mcpServers: { phasegate: { args: expect.arrayContaining(["node_modules/phasegate/dist/cli/main.js"]) } },
+    mcpServers: {
+      phasegate: { args: expect.arrayContaining(["node_modules/phasegate/dist/cli/main.js", "pnpm test"]) },
+    },
   });
   cwd.mockReturnValue(join(project.root, "packages/other"));
   expect((await run("init", "--client", "claude", "--starters-from", project.starters)).stdout).toContain(
