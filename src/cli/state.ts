@@ -1,7 +1,7 @@
 /** Opens what `--state` names: a folder, an SQLite file, a PostgreSQL database or a storage from a module of the user. */
 import { constants, existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
-import { join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { errnoOf } from "../errors.js";
 import { type StorageAdapter, storageCheck } from "../ports/storage-adapter.js";
 import { isMissing } from "../sandbox/refusals.js";
@@ -68,7 +68,15 @@ async function openFolder(path: string, create: boolean): Promise<StorageAdapter
   const folder = resolve(path);
   if (existsSync(folder)) await requireFolder(path, "the state folder");
   await requireSessions(join(folder, "format.json"), folder);
-  return FileStorage.open(folder);
+  return FileStorage.open(folder, { readOnly: !(await isWritable(folder)) });
+}
+
+/** What can't be written can still be shown: commands that change it then fail with the system's reason. */
+function isWritable(path: string): Promise<boolean> {
+  return access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Refuses the path of a file: without `sqlite:`, the path of a database would be taken for a folder. */
@@ -86,7 +94,8 @@ async function openSqlite(name: string, state: string, create: boolean): Promise
   // SQLite's name for a database in memory, not a file.
   const file = name === MEMORY ? name : resolve(name);
   if (!create) await requireSessions(file, file);
-  return SqliteStorage.open(file, { migrate: create });
+  const readOnly = !create && file !== MEMORY && !(await isWritable(dirname(file)));
+  return SqliteStorage.open(file, { migrate: create, readOnly });
 }
 
 /** Opens a URL as PostgreSQL's own tools accept it, or one after `postgres:`. Commands that only read create no tables. */

@@ -98,10 +98,14 @@ const NO_LINKS: ReadonlySet<string | undefined> = new Set([
 /**
  * Returns how commits are published in this store: as `format.json` says or, in a new store, by hard links if the
  * file system has them. The choice is permanent, since it decides the path of a version. `isCopy` is true if the folder is
- * not the one in which `format.json` was written: the store was copied.
+ * not the one in which `format.json` was written: the store was copied. To be read only, a store must have its `format.json`.
  */
-export async function openFormat(disk: Disk, layout: StoreLayout) {
+export async function openFormat(disk: Disk, layout: StoreLayout, readOnly: boolean) {
   const format = await readFormat(disk, layout);
+  if (readOnly) {
+    if (format === undefined) throw notOpened("it has no format.json", "Name a folder that has sessions.");
+    return { publisher: format.publish === "link" ? linking(disk) : renaming(disk), isCopy: false };
+  }
   const publisher = await choosePublisher(disk, layout.top("trash"), format?.publish);
   const isNew = format === undefined && (await disk.names(layout.top("sessions"))).length === 0;
   if (isNew) await writeFormat(disk, layout, publisher);

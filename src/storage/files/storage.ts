@@ -51,6 +51,11 @@ import { SessionWatch } from "./watch.js";
 export interface FileStorageOptions {
   /** Maximum size of a commit with its payloads, in bytes. Default: 64 MiB; at most 256 MiB. */
   readonly maxCommitBytes?: number;
+  /**
+   * Opens a folder that may not be written, such as a backup on a read-only file system: nothing in it is made or changed, and
+   * every write fails. The folder must have sessions. If it was copied while they ran, lists may lack some of them. Default: false.
+   */
+  readonly readOnly?: boolean;
   /** Polling interval of `watch` for commits of other processes, in milliseconds. Default: 200. */
   readonly watchIntervalMs?: number;
   /**
@@ -111,19 +116,22 @@ export class FileStorage implements StorageAdapter {
   static async open(root: string, options: FileStorageOptions = {}): Promise<FileStorage> {
     const limits = numberOptions(options, LIMITS);
     try {
+      const { readOnly = false } = options;
       const disk = new Disk(options.fs, options.platform);
-      await disk.makeFolders(resolve(root));
+      if (!readOnly) await disk.makeFolders(resolve(root));
       const layout = new StoreLayout(await disk.fs.realpath(root));
-      for (const name of TOP_FOLDERS) await makeTop(disk, layout.top(name));
-      await disk.syncFolder(layout.root);
+      if (!readOnly) {
+        for (const name of TOP_FOLDERS) await makeTop(disk, layout.top(name));
+        await disk.syncFolder(layout.root);
+      }
       // This version does not read what these had compacted into a folder of its own.
       if ((await disk.names(join(layout.root, "compacted"))).length > 0) {
         const remedy =
           "Export the sessions with the version that has compacted them, and import them into another folder.";
         throw notOpened("the folder has sessions that a version before 0.1.0 has compacted", remedy);
       }
-      await disk.now(layout.top("trash"));
-      const { publisher, isCopy } = await openFormat(disk, layout);
+      if (!readOnly) await disk.now(layout.top("trash"));
+      const { publisher, isCopy } = await openFormat(disk, layout, readOnly);
       const store: Store = {
         ...{ disk, layout, publisher, limits },
         folders: new Folders(disk),
@@ -133,6 +141,7 @@ export class FileStorage implements StorageAdapter {
         heads: new Map(),
         listeners: new Set(),
       };
+      if (readOnly) return new FileStorage(store);
       if (isCopy) {
         await rebuild(store);
         await writeFormat(disk, layout, publisher);

@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { errnoOf, PhasegateError } from "../../errors.js";
 import { tooNew } from "../common/failures.js";
 import { Connection, fileCheck, knownFile } from "./connection.js";
@@ -19,18 +20,20 @@ const CHECKPOINT_PAGES = WAL_MAX / 4096;
 /** How long an old database's lock is waited for, at least: its holder may be migrating, which takes seconds. */
 const MIGRATION_MS = 60_000;
 
-/** Opens a database, or takes the host's, and migrates it; without `mayMigrate` it refuses one that needs that. */
+/** Opens a database, or takes the host's, and migrates it; without `migrate` it refuses one that needs that. */
 export async function openDatabase(
   given: string | DatabaseSync,
   names: TableNames,
   busyTimeout: number,
-  mayMigrate: boolean,
+  { migrate: mayMigrate, readOnly }: { readonly migrate: boolean; readonly readOnly: boolean },
 ): Promise<Connection> {
   const isOwn = typeof given === "string";
-  const { database, opened } = isOwn ? await openFile(given, mayMigrate) : { database: given, opened: undefined };
+  const { database, opened } = isOwn
+    ? await openFile(given, mayMigrate, readOnly)
+    : { database: given, opened: undefined };
   const connection = new Connection(database, names, busyTimeout);
   try {
-    if (isOwn) await connection.withRetry("open", () => configure(connection, mayMigrate));
+    if (isOwn) await connection.withRetry("open", () => configure(connection, mayMigrate, readOnly));
     // Most databases are up to date, which is checked without a lock.
     if (await connection.withRetry("open", () => needsMigration(connection, mayMigrate))) {
       await connection.write("open", () => migrate(connection), Math.max(busyTimeout, MIGRATION_MS));
@@ -44,7 +47,7 @@ export async function openDatabase(
 }
 
 /** Also returns the file's identity right before, to detect a swap. */
-async function openFile(name: string, create: boolean) {
+async function openFile(name: string, create: boolean, readOnly: boolean) {
   if (name === "") {
     throw new PhasegateError("INVALID_INPUT", "The database has no name", {
       remedy: `Name its file, or ${JSON.stringify(IN_MEMORY)} for one that goes with the process.`,
@@ -57,10 +60,19 @@ async function openFile(name: string, create: boolean) {
     if (file !== IN_MEMORY && create) await makeDatabaseFile(file);
     else if (file !== IN_MEMORY) requireDatabaseFile(file);
     const opened = file === IN_MEMORY ? undefined : knownFile(file);
-    return { database: new DatabaseSync(file), opened };
+    return { database: readOnly ? new DatabaseSync(unwritten(file), { readOnly }) : new DatabaseSync(file), opened };
   } catch (error) {
     throw asStorageFailure("open", error);
   }
+}
+
+/**
+ * Returns how SQLite opens a file in a folder that can't be written: it makes its files of locks there, unless it is told that
+ * nobody changes the file. That is so if there is no write-ahead log.
+ */
+function unwritten(file: string): string {
+  if (existsSync(`${file}-wal`)) return file;
+  return `${pathToFileURL(file).href}?immutable=1`;
 }
 
 function needsMigration(connection: Connection, mayMigrate: boolean): boolean {
@@ -72,11 +84,12 @@ function needsMigration(connection: Connection, mayMigrate: boolean): boolean {
 }
 
 /** Configures a connection of our own. A database that will be refused is refused before anything is changed. */
-function configure(connection: Connection, mayMigrate: boolean): void {
+function configure(connection: Connection, mayMigrate: boolean, readOnly: boolean): void {
   const { database } = connection;
   // `withRetry` waits for locks without blocking the event loop.
   database.exec("PRAGMA busy_timeout = 0");
   needsMigration(connection, mayMigrate);
+  if (readOnly) return;
   if (numberIn(connection.prepare("PRAGMA page_count").get(), "page_count") === 0)
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
   database.exec(`PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${WAL_MAX}`);

@@ -51,6 +51,11 @@ export interface SqliteStorageOptions {
    * refused with `STORAGE_FAILED` and not changed.
    */
   readonly migrate?: boolean;
+  /**
+   * Opens a file that may not be written, such as one on a read-only file system, and does not migrate it; every write fails.
+   * The file system itself is read-only from Node 22.16 on. Default: false.
+   */
+  readonly readOnly?: boolean;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -106,10 +111,13 @@ export class SqliteStorage implements StorageAdapter {
    * @throws {PhasegateError} `INVALID_INPUT` when an option is not valid or the name is empty.
    */
   static async open(database: string | DatabaseSync, options: SqliteStorageOptions = {}): Promise<SqliteStorage> {
-    const { tablePrefix = "", migrate = true } = options;
+    const { tablePrefix = "", readOnly = false, migrate = !readOnly } = options;
     const limits = numberOptions(options, LIMITS);
     const ownsDatabase = typeof database === "string";
-    const connection = await openDatabase(database, tableNames(tablePrefix), limits.busyTimeout, migrate);
+    const connection = await openDatabase(database, tableNames(tablePrefix), limits.busyTimeout, {
+      migrate,
+      readOnly,
+    });
     try {
       return await connection.withRetry("open", () => new SqliteStorage(connection, ownsDatabase, limits));
     } catch (error) {
