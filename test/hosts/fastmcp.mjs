@@ -1,5 +1,4 @@
 /** FastMCP, whose tools have a form of their own. */
-
 // #region fastmcp
 import { FastMCP } from "fastmcp";
 import { createWorkflowTool } from "phasegate";
