@@ -1,7 +1,7 @@
 /** Compiled alone: the types of handlers fit those of each framework. */
 import { createServer } from "node:http";
 import { createSecureServer } from "node:http2";
-import { All, Controller, type MiddlewareConsumer, Req, Res } from "@nestjs/common";
+import type { MiddlewareConsumer } from "@nestjs/common";
 import type { NestExpressApplication } from "@nestjs/platform-express";
 import express, { type Request as ExpressRequest, type Response as ExpressResponse } from "express";
 import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
@@ -34,15 +34,6 @@ export function mount(engine: Engine, nest: NestExpressApplication, consumer: Mi
 
 const answer = toNodeHandler(() => new Response());
 
-@Controller("x")
-export class Handling {
-  @All()
-  express(@Req() request: ExpressRequest, @Res() response: ExpressResponse) {
-    return answer(request, response);
-  }
-
-  @All("fastify")
-  fastify(@Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    return answer(request, reply);
-  }
-}
+/** What a controller of Nest gets of `@Req()` and `@Res()`. */
+export const onExpress = (request: ExpressRequest, response: ExpressResponse) => answer(request, response);
+export const onFastify = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply);
