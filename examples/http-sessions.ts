@@ -30,27 +30,11 @@ const api = createHttpApi(engine, { login: createTokenLogin({ read: () => tokens
 // #endregion api
 
 // #region node
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import { createServer } from "node:http";
+import { toNodeHandler } from "phasegate/http";
 
-async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const { method = "GET", url = "/" } = incoming;
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
-  // A client that goes away ends its complete_phase: the checks are stopped, and nothing is written.
-  const gone = new AbortController();
-  outgoing.once("close", () => gone.abort());
-  const body = method === "POST" ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {};
-  const request = new Request(new URL(url, "http://localhost"), { method, headers, signal: gone.signal, ...body });
-  const response = await api(request);
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  outgoing.end(await response.text());
-}
-
-const server = createServer((incoming, outgoing) => {
-  // What makes no request at all, such as a method that fetch doesn't know, gets no answer.
-  answer(incoming, outgoing).catch(() => outgoing.destroy());
-});
+// A client that goes away ends its complete_phase: the checks are stopped, and nothing is written.
+const server = createServer(toNodeHandler(api));
 server.listen(0, "127.0.0.1"); // 0: any port that is free
 // #endregion node
 

@@ -39,31 +39,14 @@ const link = `https://tools.example.com/inspector/sessions/${sessionId}?answer=`
 assert.ok(posted[0]?.startsWith(`May this be sent? ${link}`)); // …and what names the request
 
 // #region node
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { createServer } from "node:http";
+import { toNodeHandler } from "phasegate/http";
 import { createInspector } from "phasegate/inspector";
 
 const token = randomBytes(32).toString("base64url");
 const inspector = createInspector({ engine, access: { token } });
 
-async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const { method = "GET", url = "/" } = incoming;
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
-  const body = method === "POST" ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" as const } : {};
-  const gone = new AbortController();
-  outgoing.once("close", () => gone.abort());
-  const request = new Request(new URL(url, "http://127.0.0.1"), { method, headers, signal: gone.signal, ...body });
-  const response = await inspector.fetch(request);
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  // Piece by piece: the stream of changes ends only when the page is closed.
-  await pipeline(response.body ?? [], outgoing);
-}
-
-const server = createServer((incoming, outgoing) => {
-  answer(incoming, outgoing).catch(() => outgoing.destroy());
-});
+const server = createServer(toNodeHandler(inspector));
 server.listen(0, "127.0.0.1"); // 0: any port that is free
 await once(server, "listening");
 const address = server.address();

@@ -14,9 +14,8 @@ const release = defineWorkflow({
 const engine = createEngine({ storage: new MemoryStorage(), content: new MemoryContent({ workflows: [release] }) });
 
 // #region node
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { createServer } from "node:http";
+import { toNodeHandler } from "phasegate/http";
 import { createHostCheck, createToken, createTokenLogin, tokensText } from "phasegate/login";
 import { registerWorkflowTool } from "phasegate/mcp";
 import { createMcpHttpHandler } from "phasegate/mcp-http";
@@ -33,25 +32,7 @@ const mcp = createMcpHttpHandler({
 });
 const checkHost = createHostCheck(); // requests to this machine's own names alone
 
-const server = createServer((incoming, outgoing) => {
-  answer(incoming, outgoing).catch(() => outgoing.destroy());
-});
-
-async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const { method = "GET", url = "/" } = incoming;
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
-  // A client that goes away ends its call.
-  const gone = new AbortController();
-  outgoing.once("close", () => gone.abort());
-  const body = method === "POST" ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {};
-  const request = new Request(new URL(url, "http://localhost"), { method, headers, signal: gone.signal, ...body });
-  const response = checkHost(request) ?? (await mcp.fetch(request));
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (response.body === null) outgoing.end();
-  else await pipeline(response.body, outgoing);
-}
-
+const server = createServer(toNodeHandler((request) => checkHost(request) ?? mcp.fetch(request)));
 server.requestTimeout = 60_000; // for a whole request: a slow body is given up
 server.listen(0, "127.0.0.1");
 // #endregion node

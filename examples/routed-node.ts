@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { MemoryStorage } from "phasegate";
 import { LinearDecider } from "phasegate/ai";
 import { FileTexts } from "phasegate/fs";
-import { createHttpApi } from "phasegate/http";
+import { createHttpApi, toNodeHandler } from "phasegate/http";
 import { createRoutedEngine, RoutedFolders } from "phasegate/routed";
 
 const root = fileURLToPath(new URL("routed", import.meta.url));
@@ -13,38 +13,13 @@ const workflows = new RoutedFolders({ source: new FileTexts({ root }) });
 const engine = createRoutedEngine({ storage: new MemoryStorage(), workflows, decider: new LinearDecider() });
 
 // #region node
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 
 const api = createHttpApi(engine, {
   authorize: (request) => request.headers.get("authorization") === "Bearer my-secret",
 });
 
-async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const { method = "GET", url = "/" } = incoming;
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
-  const body = method === "POST" ? { body: streamOf(incoming), duplex: "half" as const } : {};
-  const response = await api(new Request(new URL(url, "http://localhost"), { method, headers, ...body }));
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  outgoing.end(await response.text());
-}
-
-/** The body as it comes, so that one that is too long is refused before it is all there. */
-function streamOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]();
-  return new ReadableStream({
-    pull: async (controller) => {
-      const { value, done } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-  });
-}
-
-const server = createServer((incoming, outgoing) => {
-  // What makes no request at all, such as a method that fetch doesn't know, gets no answer.
-  answer(incoming, outgoing).catch(() => outgoing.destroy());
-});
+const server = createServer(toNodeHandler(api));
 server.listen(0, "127.0.0.1"); // 0: any port that is free
 // #endregion node
 

@@ -5,7 +5,7 @@
  *     // #region start … // #endregion start     in the file
  *
  * Without `#…` the snippet is the whole file. With --write the pages are updated; else a difference fails. A source is an
- * example or a test, or a file that one of them names. Code without a source fails, but for
+ * example, a test or a recipe of test/hosts, or a file that an example or a test names. Code without a source fails, but for
  *
  * - what test/cli/documented-runs.slow.test.ts runs: `sh`, `json call`, `json file=PATH` and `text output`;
  * - drawings of folders, `text folder=PATH`: this folder has each file that is drawn;
@@ -120,7 +120,7 @@ function checkDrawing(where, folder, body) {
 
 /** Returns true if a file is an example or a test, or if one of them names it or a folder that it is in. */
 function isRun(source) {
-  if (/^examples\/[^/]+\.ts$|^test\/.+\.test\.ts$/.test(source)) return true;
+  if (/^examples\/[^/]+\.ts$|^test\/.+\.test\.ts$|^test\/hosts\//.test(source)) return true;
   const [top, area, ...rest] = source.replace(/\.ts$/, "").split("/");
   const [near, names] = top === "examples" ? ["examples/*.ts", [area]] : [`test/${area}/**/*.ts`, rest];
   const named = new RegExp(`["'\`/](?:${names.map(escaped).join("|")})["'\`/.]`);

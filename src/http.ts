@@ -1,6 +1,6 @@
 /**
  * Phased sessions and routed workflows over plain HTTP, with an OpenAPI document: a handler from `Request` to `Response`, for
- * any runtime.
+ * any runtime. And `toNodeHandler`, which mounts such handlers in Express, Fastify, Nest and on `node:http`.
  *
  * @packageDocumentation
  */
@@ -13,4 +13,12 @@ export {
   openApiDocument,
   type PhasedHttpApiOptions,
 } from "./http/api.js";
+export {
+  type FetchHandler,
+  type NodeHandler,
+  type NodeHandlerOptions,
+  type NodeRequest,
+  type NodeResponse,
+  toNodeHandler,
+} from "./http/node.js";
 export type { OpenApiOptions } from "./http/openapi.js";

@@ -6,10 +6,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import { createServer as createSocketServer, type Socket, type Server as SocketServer } from "node:net";
 import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
 import { createHttpApi } from "../http/api.js";
+import { toNodeHandler } from "../http/node.js";
 import { type HttpRefusal, REFUSALS } from "../http/refusals.js";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
@@ -23,13 +23,8 @@ const HOST_V6 = "::1";
 const PORTS_TRIED = 10;
 /** Host names of this machine. Other names are refused: a web page may have pointed its own name here (DNS rebinding). */
 const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i;
-const METHODS_WITHOUT_BODY = new Set(["GET", "HEAD"]);
-/** Methods that the `Request` constructor refuses. */
-const UNKNOWN_METHODS = new Set(["CONNECT", "TRACE", "TRACK"]);
 /** Maximum number of connections: more than clients on this machine need. */
 const MAX_CONNECTIONS = 512;
-/** Maximum number of bytes of a body that are read and dropped after its request was answered. */
-const DROPPED_BYTES = 16 * 1024 * 1024;
 
 /** Time limits, in milliseconds. */
 export interface HttpTimes {
@@ -100,12 +95,10 @@ export async function listen(
   const twin = isLocalhost ? createSocketServer({ noDelay: true }, connected) : undefined;
   if (twin !== undefined) twin.maxConnections = maxConnections;
   const connections = new Connections(server, drain, log);
+  const answer = toNodeHandler(handler, { onError: (err) => log.warn({ err }, "connection") });
   server.on("request", (incoming, outgoing) => {
     connections.answering(incoming, outgoing);
-    answer(handler, incoming, outgoing).catch((err: unknown) => {
-      log.warn({ err }, "connection");
-      outgoing.destroy();
-    });
+    void answer(incoming, outgoing);
   });
   server.on("connect", (_request, socket) => refuse(socket, REFUSALS.noSuchMethod));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -224,78 +217,6 @@ function isLocal(request: Request): true | Response {
   const details = { remedy: `Use http://${HOST} or http://localhost.` };
   const message = "Only requests to 127.0.0.1 or localhost are answered.";
   return Response.json({ error_code: "UNAUTHORIZED", message, details }, { status: 403 });
-}
-
-async function answer(handler: Handler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]();
-  const gone = new AbortController();
-  outgoing.once("close", () => gone.abort());
-  const response = UNKNOWN_METHODS.has(incoming.method ?? "")
-    ? Response.json(REFUSALS.noSuchMethod.body, { status: REFUSALS.noSuchMethod.status })
-    : await handler(requestOf(incoming, chunks, gone.signal));
-  // The request broke off and was refused meanwhile, or the client has disconnected.
-  if (!incoming.socket.writable) {
-    await response.body?.cancel();
-    return;
-  }
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (response.headers.get("content-type")?.startsWith("text/event-stream") === true && response.body !== null) {
-    // Now, and not with the first event, which may be long in coming.
-    outgoing.flushHeaders();
-    const reader = response.body.getReader();
-    const destroy = () => outgoing.destroy();
-    // The client ends a stream by going away, also while it waits for the next event.
-    outgoing.once("close", () => reader.cancel().catch(destroy));
-    await pipeline(chunksOf(reader), outgoing).catch(destroy);
-    return;
-  }
-  outgoing.end(Buffer.from(await response.arrayBuffer()));
-  await dropRest(incoming, chunks);
-}
-
-async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
-}
-
-/** Reads the rest of a body and drops it, up to a limit: a client reads its answer after it has sent everything. */
-async function dropRest(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Array>): Promise<void> {
-  let dropped = 0;
-  try {
-    for (let rest = await chunks.next(); !rest.done; rest = await chunks.next()) {
-      dropped += rest.value.length;
-      if (dropped > DROPPED_BYTES) break;
-    }
-  } catch {
-    // The client disconnected, or sent a broken chunk, which `clientError` reports.
-  }
-  if (!incoming.complete) incoming.destroy();
-}
-
-function requestOf(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Array>, signal: AbortSignal): Request {
-  const { method = "GET", url = "/", headers, headersDistinct } = incoming;
-  const sent = new Headers();
-  for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, String(value));
-  // Node keeps the first one of these. Sent twice, they are refused: a proxy before this server may have read the other one.
-  for (const name of ["authorization", "host"]) {
-    const given = headersDistinct[name] ?? [];
-    if (given.length > 1) sent.set(name, given.join(", "));
-  }
-  // Only a path is taken from the client: an absolute URL must not name another server.
-  const target = new URL(url.startsWith("/") ? `http://${HOST}${url}` : `http://${HOST}/`);
-  if (METHODS_WITHOUT_BODY.has(method)) return new Request(target, { method, headers: sent, signal });
-  // Node requires `duplex`, which the types of browsers do not know.
-  const sending = { method, headers: sent, body: streamOf(chunks), duplex: "half", signal };
-  return new Request(target, sending);
-}
-
-function streamOf(chunks: AsyncIterator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    pull: async (controller) => {
-      const { value, done } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-  });
 }
 
 /** How long a client may read the answer to a request that was given up, in milliseconds. */

@@ -7,6 +7,7 @@
  * - refusals.ts: the statuses and messages of refusals by HTTP itself
  * - openapi.ts: what is known of one kind of sessions, and the OpenAPI document that is made from its routes
  * - phased.ts, routes.ts: the routes of each kind, and what executes them
+ * - node.ts: fetch handlers in servers of Node: Express, Fastify, Nest, `node:http`
  * - health.ts: what orchestrators and Prometheus ask a server: probes and metrics
  */
 import { PhasegateError } from "../errors.js";
@@ -14,6 +15,7 @@ import type { Engine } from "../phased/engine.js";
 import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { readText } from "../runtime/body.js";
+import { checkRequest } from "../runtime/fetch.js";
 import {
   callable,
   checkOptions,
@@ -65,7 +67,7 @@ export interface HttpApiOptions extends OpenApiOptions {
 /** Options of an HTTP API for phased sessions. */
 export interface PhasedHttpApiOptions extends HttpApiOptions, PhasedHttpOptions {}
 
-/** Answers a request. Never rejects. */
+/** Answers a request. Never rejects; throws `INVALID_INPUT` for what is no `Request`. */
 export type HttpApi = (request: Request) => Promise<Response>;
 
 const BODY_BYTES = 1024 * 1024;
@@ -125,12 +127,16 @@ export function openApiDocument(kind: "phased" | "routed", options: PhasedHttpOp
 type Options = HttpApiOptions & { readonly basePath: string };
 
 function handlerOf<Call extends string>(service: Service<Call>, options: Options): HttpApi {
-  return async (request) => {
-    const answered = await answer(service, request, options).catch((error: unknown) => {
+  const answered = async (request: Request) => {
+    const found = await answer(service, request, options).catch((error: unknown) => {
       service.reportError(`http ${request.method}`, error);
       return REFUSALS.internal;
     });
-    return isResponse(answered) ? answered : respond(request, answered, service, options);
+    return isResponse(found) ? found : respond(request, found, service, options);
+  };
+  return (request) => {
+    checkRequest("createHttpApi", request);
+    return answered(request);
   };
 }
 
@@ -149,7 +155,7 @@ async function answer<Call extends string>(
   const path = pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length).replace(/\/$/, "") : "";
   const route = service.routes.find((one) => one.path === path);
   if (route === undefined && path !== OPENAPI_PATH) {
-    return notFound([...service.routes.map((one) => one.path), OPENAPI_PATH]);
+    return notFound([...service.routes.map((one) => one.path), OPENAPI_PATH], basePath, pathname);
   }
   const allow = route?.method === "POST" ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
   // Answered before authorization: a browser's preflight carries no credentials.
@@ -277,6 +283,7 @@ async function readBody(request: Request, maxBytes: number): Promise<ReadParams>
     }
   }
   if (read.why === "large") return { ok: false, refusal: tooLarge(maxBytes) };
+  if (read.why === "used") return { ok: false, refusal: REFUSALS.usedBody };
   return { ok: false, refusal: read.why === "encoding" ? REFUSALS.notJson : REFUSALS.incomplete };
 }
 

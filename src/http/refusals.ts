@@ -1,5 +1,7 @@
 /** The statuses and messages of refusals by HTTP itself, in the codes of routed workflows. */
+import { USED_BODY } from "../runtime/body.js";
 import type { Refusal } from "../tools/routed/refusals.js";
+import { shown } from "../workflow/names.js";
 
 export interface HttpRefusal {
   readonly status: number;
@@ -59,6 +61,7 @@ export const REFUSALS = {
     "The URL and the headers of the request are too large.",
     "Together they may have 16 KiB: send long values in the body.",
   ),
+  usedBody: refused(500, USED_BODY.message, USED_BODY.remedy, { code: "INTERNAL" }),
   internal: refused(
     500,
     "An unexpected error occurred.",
@@ -71,8 +74,12 @@ export function repeatedParameter(field: string): HttpRefusal {
   return wrongField(field, "Send it once.");
 }
 
-export function notFound(paths: readonly string[]): HttpRefusal {
-  return refused(404, "There is nothing at this path.", `The paths are ${paths.join(", ")}.`);
+export function notFound(paths: readonly string[], base: string, asked: string): HttpRefusal {
+  const meant = paths.find((path) => asked.endsWith(path));
+  const place = meant === undefined ? base : asked.slice(0, -meant.length);
+  const misplaced = place === base ? "" : ` For this one, createHttpApi needs basePath: ${shown(place)}.`;
+  const whole = paths.map((path) => `${base}${path}`).join(", ");
+  return refused(404, "There is nothing at this path.", `The paths are ${whole}.${misplaced}`);
 }
 
 export function wrongMethod(path: string, allow: string): HttpRefusal {

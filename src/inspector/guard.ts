@@ -97,7 +97,7 @@ export class Guard {
   checkOrigin(request: Request): void {
     const { host, name } = hostOf(request);
     if (!this.#hosts.includes(name) && !this.#hosts.includes(host)) {
-      const remedy = `Use one of: ${this.#hosts.join(", ")}.`;
+      const remedy = `Use one of: ${this.#hosts.join(", ")}. The option hosts sets them; a proxy must pass on the header Host.`;
       throw refusal(403, "HOST_REFUSED", "The inspector is not served under this name.", remedy);
     }
     const origin = request.headers.get("origin");
@@ -106,7 +106,12 @@ export class Guard {
     const isElsewhere = site !== "same-origin" && site !== "none" && !isNavigation;
     const from = origin !== null && URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined;
     if (isElsewhere || (origin !== null && from !== host))
-      throw refusal(403, "ORIGIN_REFUSED", "Requests of other web pages are refused.");
+      throw refusal(
+        403,
+        "ORIGIN_REFUSED",
+        "Requests of other web pages are refused.",
+        "Behind a proxy, let it pass on the header Host as the browser has sent it.",
+      );
   }
 
   /** Refuses a request with a body that a form, or a page elsewhere, may have sent. */

@@ -21,6 +21,7 @@ import { attemptOf, attemptsOf, commitsOf, detailOf } from "../read/session.js";
 import { Activities, notThere, RecordedReader, type Source, sourcesOf } from "../read/sources.js";
 import { type StatisticsRead, statisticsOf } from "../read/statistics.js";
 import { type Answered, answer, askedBy, askedOtherwise, Inboxes, waitingOf } from "../read/waiting.js";
+import { checkRequest } from "../runtime/fetch.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
 import { Guard, Refused, refusal, SECURITY_HEADERS } from "./guard.js";
@@ -45,7 +46,7 @@ import { workflowOf, workflowsOf } from "./workflows.js";
 
 /** A page for people, and its API. */
 export interface Inspector {
-  /** Answers a request. Never rejects. */
+  /** Answers a request. Never rejects; throws `INVALID_INPUT` for what is no `Request`. */
   fetch(request: Request): Promise<Response>;
   /** Ends all streams. The engines stay the host's. */
   close(): void;
@@ -75,14 +76,18 @@ export function createInspector(options: InspectorOptions): Inspector {
     guard: new Guard(options.access, options.hosts),
     registrations: new Registrations(options.invitations, approvers, clock),
   };
+  const secured = async (request: Request) => {
+    const response = await answered(app, request).catch((error: unknown) => failed(error, report));
+    // The host's own answers, such as `Response.redirect()`, may have headers that can't be changed.
+    const headers = new Headers(response.headers);
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) headers.set(name, value);
+    const { status, statusText } = response;
+    return new Response(request.method === "HEAD" ? null : response.body, { status, statusText, headers });
+  };
   return {
-    fetch: async (request) => {
-      const response = await answered(app, request).catch((error: unknown) => failed(error, report));
-      // The host's own answers, such as `Response.redirect()`, may have headers that can't be changed.
-      const headers = new Headers(response.headers);
-      for (const [name, value] of Object.entries(SECURITY_HEADERS)) headers.set(name, value);
-      const { status, statusText } = response;
-      return new Response(request.method === "HEAD" ? null : response.body, { status, statusText, headers });
+    fetch: (request) => {
+      checkRequest("createInspector", request);
+      return secured(request);
     },
     close: () => {
       activities.close();
@@ -127,7 +132,10 @@ async function answered(app: App, request: Request): Promise<Response> {
   if (url.length > URL_MAX) throw refusal(400, "URL_TOO_LONG", "The URL is too long.");
   guard.checkOrigin(request);
   const { pathname } = new URL(url);
-  if (pathname !== base && !pathname.startsWith(`${base}/`)) throw notFound();
+  if (pathname !== base && !pathname.startsWith(`${base}/`)) {
+    const remedy = `It is at ${base}, its option basePath: pass on requests with their whole path, which begins with this.`;
+    throw refusal(404, "NOT_FOUND", "The inspector is not at this path.", remedy);
+  }
   const path = pathname.slice(base.length + 1);
   const isRead = method === "GET" || method === "HEAD";
   const isPage = !path.startsWith("api/");

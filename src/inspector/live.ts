@@ -91,7 +91,8 @@ export class Streams {
     return new Response(body, {
       headers: {
         "content-type": "text/event-stream; charset=utf-8",
-        "cache-control": "no-store",
+        // A server that compresses would hold events back.
+        "cache-control": "no-store, no-transform",
         "x-accel-buffering": "no",
       },
     });

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { signatureSchema } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
-import { readText } from "../runtime/body.js";
+import { readText, USED_BODY } from "../runtime/body.js";
 import { ENGLISH } from "../workflow/zod-issues.js";
 
 const BODY_MAX = 64 * 1024;
@@ -49,6 +49,8 @@ export type ActionBody = Readonly<z.infer<typeof actionBody>>;
 
 export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Promise<T> {
   const read = await readText(request, BODY_MAX);
+  if (!read.ok && read.why === "used")
+    throw new PhasegateError("INTERNAL", USED_BODY.message, { remedy: USED_BODY.remedy, details: {} });
   if (!read.ok && read.why === "large") throw invalid("body", `at most ${BODY_MAX} bytes`, "Write less.");
   let value: unknown;
   try {

@@ -1,6 +1,6 @@
 /** One HTTP request of an MCP client: its body within limits, what it asks for, its refusal, and its response until it is sent. */
 import { isJsonContentType } from "@modelcontextprotocol/server";
-import { readText, type Unread } from "../runtime/body.js";
+import { readText, type Unread, USED_BODY } from "../runtime/body.js";
 import { isJsonObject } from "../workflow/json.js";
 import { SUBSCRIPTIONS_MAX } from "./changes.js";
 
@@ -49,6 +49,7 @@ const BATCH_MAX = 100;
 
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
+const INTERNAL_ERROR = -32603;
 
 export interface BodyLimits {
   /** Maximum size, in bytes. Default 32 MiB. */
@@ -113,6 +114,8 @@ function unread(why: Unread, maxBytes: number): ReadBody {
       return refused(400, "the body ended before it was complete: send it again", PARSE_ERROR);
     case "encoding":
       return refused(400, "the body is not UTF-8", PARSE_ERROR);
+    case "used":
+      return refused(500, `${USED_BODY.message} ${USED_BODY.remedy}`, INTERNAL_ERROR);
   }
 }
 

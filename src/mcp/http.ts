@@ -14,6 +14,7 @@ import {
 import type { Actor } from "../ports/actor.js";
 import { pause, systemClock } from "../ports/clock.js";
 import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js";
+import { checkRequest } from "../runtime/fetch.js";
 import {
   callable,
   check,
@@ -25,6 +26,7 @@ import {
   optionally,
   text,
 } from "../workflow/host-options.js";
+import { shown } from "../workflow/names.js";
 import type { Registration } from "./changes.js";
 import { type Connection, Connections, Listening, Load, type Made } from "./connections.js";
 import { BODY_BYTES, describeCalls, type HttpCall, type ReadBody, readBody, refusal, sent } from "./http-request.js";
@@ -103,7 +105,7 @@ const CHECKS: OptionChecks<McpHttpOptions> = {
 
 /** An HTTP handler. */
 export interface McpHttpHandler {
-  /** Answers a request. Never rejects. */
+  /** Answers a request. Never rejects; throws `INVALID_INPUT` for what is no `Request`. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Tells all connected clients that a list has changed. */
   readonly notify: {
@@ -145,6 +147,10 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   return new Endpoint(options);
 }
 
+function withoutSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
 interface Asked {
   readonly request: Request;
   readonly actor: Actor;
@@ -171,13 +177,12 @@ class Endpoint implements McpHttpHandler {
     this.#keepAliveMs = keepAliveMs;
   }
 
-  readonly fetch = async (request: Request): Promise<Response> => {
-    try {
-      return await this.#answer(request);
-    } catch (error) {
+  readonly fetch = (request: Request): Promise<Response> => {
+    checkRequest("createMcpHttpHandler", request);
+    return this.#answer(request).catch((error: unknown) => {
       this.#report(error);
       return refusal(500, "internal error: try again, and tell the person who runs this server if it fails again");
-    }
+    });
   };
 
   readonly notify = {
@@ -208,7 +213,13 @@ class Endpoint implements McpHttpHandler {
     const { onCall, onAnswer } = this.#options;
     const document = login?.metadata?.(request);
     if (document !== undefined) return document;
-    if (new URL(request.url).pathname !== path) return refusal(404, `there is nothing at this path: use ${path}`);
+    const { pathname } = new URL(request.url);
+    if (withoutSlash(pathname) !== withoutSlash(path)) {
+      return refusal(
+        404,
+        `there is nothing at ${shown(pathname)}: use ${path}, which createMcpHttpHandler({ path }) sets`,
+      );
+    }
     const actor = login === undefined ? LOCAL : await askLogin(login, request);
     if (isResponse(actor)) return actor;
     const busy = () => {

@@ -10,7 +10,8 @@ export function hostOf(caller: string, server: HostServer): Host {
   if (isServer1(server)) return hostOf1(server);
   throw new PhasegateError("INVALID_INPUT", `${caller}: 'server' is no McpServer`, {
     remedy:
-      "Pass an McpServer of @modelcontextprotocol/server 2.x or of @modelcontextprotocol/sdk 1.20 or later, not its inner Server.",
+      "Pass an McpServer of @modelcontextprotocol/server 2.x or of @modelcontextprotocol/sdk 1.20 or later, not its inner Server. " +
+      "A framework with tools of its own, such as FastMCP, takes what createWorkflowTool() returns.",
     details: { field: "server", expected: "an McpServer" },
   });
 }

@@ -1,10 +1,16 @@
-/** Reads the body of an HTTP request as text within a limit. Its sender may be hostile. */
+/** Reads the body of an HTTP request as text within a limit. Its sender may be hostile, and its host may have read it before. */
 
 /**
  * The reason why a body can't be read as text: it has too many bytes, the caller has no memory for it, the client has gone or
- * has sent a broken chunk, or it is not UTF-8.
+ * has sent a broken chunk, it is not UTF-8, or the host has read it before.
  */
-export type Unread = "large" | "refused" | "broken" | "encoding";
+export type Unread = "large" | "refused" | "broken" | "encoding" | "used";
+
+/** What a client is told of a body that the host has read before. */
+export const USED_BODY = {
+  message: "The server has read the body before phasegate got the request.",
+  remedy: "Its developer must pass the request on before anything reads it, or pass on request.clone().",
+};
 
 /** A body that was read, with its size in bytes. */
 export type ReadText =
@@ -21,10 +27,11 @@ const FIRST_BYTES = 4096;
  * all these buffers in memory. A declared length is used only to refuse a body early.
  */
 export async function readText(
-  { body, headers }: Request,
+  { body, bodyUsed, headers }: Request,
   maxBytes: number,
   take: (bytes: number) => boolean = () => true,
 ): Promise<ReadText> {
+  if (bodyUsed || body?.locked) return { ok: false, why: "used" };
   if (Number(headers.get("content-length")) > maxBytes) return { ok: false, why: "large" };
   let held = new Uint8Array(Math.min(FIRST_BYTES, maxBytes));
   let length = 0;

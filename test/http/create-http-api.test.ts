@@ -616,6 +616,13 @@ describe("the HTTP API of a host", () => {
     expect((await get("/api/v1/workflows/list/")).status).toBe(200);
     expect((await get("/workflows/list")).status).toBe(404);
     expect((await get("/api/v1x/workflows/list")).status).toBe(404);
+    // A mount that does not fit is a fault of the host, which sees it with the first request.
+    const remedy = async (path: string) => (await (await get(path)).json()).details.remedy;
+    expect(await remedy("/v2/workflows/list")).toMatch(
+      /, \/api\/v1\/openapi\.json\. For this one, .* basePath: "\/v2"\.$/,
+    );
+    expect(await remedy("/workflows/list")).toMatch(/ basePath: ""\.$/);
+    expect(await remedy("/api/v1/workflows")).toMatch(/, \/api\/v1\/openapi\.json\.$/);
     const { paths } = JSON.parse(await (await get("/api/v1/openapi.json")).text());
     expect(Object.keys(paths)).toContain("/api/v1/workflows/start");
   });

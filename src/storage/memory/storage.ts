@@ -52,8 +52,14 @@ export class MemoryStorage implements StorageAdapter {
   /** The removed sessions, with the numbers of their removals. */
   readonly #removed = new Map<SessionId, number>();
   readonly #watchers = new Set<Watcher>();
-  readonly #storageId = crypto.randomUUID();
+  /** Made when it is needed: Workers of Cloudflare allow no random values while a module is loaded. */
+  #id: string | undefined;
   #changes = 0;
+
+  #storageId(): string {
+    this.#id ??= crypto.randomUUID();
+    return this.#id;
+  }
 
   /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
@@ -126,13 +132,13 @@ export class MemoryStorage implements StorageAdapter {
 
   /** Returns the sessions of a kind that have changed since a position, and those that were removed. */
   async changes(kind: string, since?: string): Promise<Changes> {
-    const after = since === undefined ? 0 : decodePosition(since, this.#storageId, this.#changes);
+    const after = since === undefined ? 0 : decodePosition(since, this.#storageId(), this.#changes);
     const changed = this.#summaries().filter((summary) => {
       return summary.kind === kind && (this.#sessions.get(summary.sessionId)?.changed ?? 0) > after;
     });
     const removed = since === undefined ? [] : [...this.#removed].filter(([, number]) => number > after);
     const sessionIds = [...changed.map(({ sessionId }) => sessionId), ...removed.map(([id]) => id)];
-    return { sessionIds, position: encodePosition(this.#storageId, this.#changes) };
+    return { sessionIds, position: encodePosition(this.#storageId(), this.#changes) };
   }
 
   /**

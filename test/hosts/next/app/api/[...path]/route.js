@@ -1,0 +1,3 @@
+import { api } from "../../../../handlers.mjs";
+
+export { api as GET, api as POST };

@@ -1,0 +1,7 @@
+// #region inspector
+import { inspector } from "../../../../handlers.mjs";
+
+const { fetch } = inspector;
+
+export { fetch as GET, fetch as POST };
+// #endregion inspector
