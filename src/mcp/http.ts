@@ -10,6 +10,7 @@ import {
   isInitializeRequest,
   isLegacyRequest,
   McpServer,
+  type ServerOptions,
 } from "@modelcontextprotocol/server";
 import type { Actor } from "../ports/actor.js";
 import { pause, systemClock } from "../ports/clock.js";
@@ -61,6 +62,8 @@ export interface McpHttpOptions {
   readonly path?: string;
   /** The name and version that clients are told. Default: `phasegate`, version 0. */
   readonly serverInfo?: Implementation;
+  /** Options of the SDK for each server, such as `instructions`. */
+  readonly serverOptions?: ServerOptions;
   /**
    * Gives clients of protocol 2025 a connection with memory in this process. Default true. Their requests are also answered
    * by a process that does not have the connection, but for those that need it, and without asking or telling them things.
@@ -96,6 +99,7 @@ const CHECKS: OptionChecks<McpHttpOptions> = {
   quota: optionally(callable),
   path: optionally(text),
   serverInfo: optionally(having("{ name, version }")),
+  serverOptions: optionally(having("options of the SDK's McpServer")),
   stateful: optionally(flag),
   maxBodyBytes: optionally(fromOne),
   maxRequestsPerActor: optionally(fromOne),
@@ -375,8 +379,8 @@ class Endpoint implements McpHttpHandler {
   }
 
   async #make(client: ServedClient): Promise<Made> {
-    const { serverInfo = { name: "phasegate", version: "0" }, register } = this.#options;
-    const server = new McpServer(serverInfo);
+    const { serverInfo = { name: "phasegate", version: "0" }, serverOptions, register } = this.#options;
+    const server = new McpServer(serverInfo, serverOptions);
     const registered = [await register(server, client)].flat().filter((one) => one !== undefined);
     let isOver = false;
     return {
