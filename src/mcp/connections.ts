@@ -52,6 +52,11 @@ export interface Connection {
 const ENDED_MAX = 10_000;
 /** The form of an id that a connection gets. */
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/**
+ * The protocol from which on a client takes up a stream that has ended without its answer. Clients of older ones do not, or ask
+ * again and again for streams that have theirs (SDK 1.23): these get no ids of events.
+ */
+const TAKEN_UP_SINCE = "2025-11-25";
 /** After this time a client takes up a stream that has ended without its answer, in milliseconds. */
 const RETRY_MS = 1000;
 
@@ -114,7 +119,12 @@ export class Connections {
   }
 
   /** Adds a connection of protocol 2025: connects the server to a new transport. */
-  async connect(id: string, actor: Actor, made: Made, keepAliveMs: number): Promise<Connection> {
+  async connect(
+    id: string,
+    actor: Actor,
+    made: Made,
+    { protocolVersion, keepAliveMs }: { readonly protocolVersion: string; readonly keepAliveMs: number },
+  ): Promise<Connection> {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessionclosed: () => {
@@ -122,8 +132,7 @@ export class Connections {
         this.close(id);
       },
       keepAliveMs,
-      eventStore: new SentEvents(),
-      retryInterval: RETRY_MS,
+      ...(protocolVersion >= TAKEN_UP_SINCE && { eventStore: new SentEvents(), retryInterval: RETRY_MS }),
     });
     transport.onerror = this.#onError;
     await made.server.connect(transport);

@@ -290,7 +290,8 @@ class Endpoint implements McpHttpHandler {
       return refusal(503, "the server is ending: come back");
     }
     // A client that begins again may still send the id of its former connection.
-    if (legacy && stateful && isInitializeRequest(read?.value)) return this.#connect(asked);
+    const message = read?.value;
+    if (legacy && stateful && isInitializeRequest(message)) return this.#connect(asked, message.params.protocolVersion);
     if (connection !== undefined) return this.#use(connection, asked);
     // An event stream has no body, and neither has the end of a connection.
     const isAnswerable = read?.needsConnection === false && this.#connections.mayHaveBeen(id ?? "");
@@ -303,7 +304,7 @@ class Endpoint implements McpHttpHandler {
   }
 
   /** Opens a connection of protocol 2025. */
-  async #connect(asked: Asked): Promise<Response> {
+  async #connect(asked: Asked, protocolVersion: string): Promise<Response> {
     const { actor } = asked;
     const release = this.#connections.reserve(actor.name);
     if (release === undefined) return this.#full(actor);
@@ -311,7 +312,8 @@ class Endpoint implements McpHttpHandler {
     let connection: Connection;
     try {
       const made = await this.#make({ actor, forOneRequest: false, connectionId: id });
-      connection = await this.#connections.connect(id, actor, made, this.#keepAliveMs);
+      const told = { protocolVersion, keepAliveMs: this.#keepAliveMs };
+      connection = await this.#connections.connect(id, actor, made, told);
     } finally {
       release();
     }

@@ -154,8 +154,9 @@ const slow = defineWorkflow({
 });
 
 /** Opens a connection by hand. Returns its id. */
-async function openOver(url: string): Promise<string> {
-  const response = await fetch(url, { method: "POST", headers: JSON_HEADERS, body: JSON.stringify(INITIALIZE) });
+async function openOver(url: string, protocolVersion = "2025-11-25"): Promise<string> {
+  const body = JSON.stringify({ ...INITIALIZE, params: { ...ABOUT, protocolVersion } });
+  const response = await fetch(url, { method: "POST", headers: JSON_HEADERS, body });
   await response.text();
   return response.headers.get("mcp-session-id") ?? "";
 }
@@ -266,6 +267,14 @@ describe("a stream that breaks before its answer", () => {
       expect([refused.status, await refused.text()], given).toEqual([400, expect.stringContaining("Last-Event-ID")]);
     }
   });
+});
+
+it("clients of protocols before 2025-11-25 get no ids of events, for which some would ask again and again", async () => {
+  const { url } = await serveWaiting();
+  const id = await openOver(url, "2025-06-18");
+  const headers = { ...JSON_HEADERS, "mcp-session-id": id, "mcp-protocol-version": "2025-06-18" };
+  const listed = await fetch(url, { method: "POST", headers, body: JSON.stringify(LIST) });
+  expect(await listed.text()).toMatch(/^event: message\ndata: \{[^\n]+\}\n\n$/);
 });
 
 it("the events that are kept of a connection are bounded", async () => {
