@@ -77,16 +77,17 @@ export async function serveListening(
   options: ListeningOptions,
   { at, served, watching, quotas, page, maxBodyBytes, log, times }: Listening,
 ) {
-  const { hostName = [], allowOrigin = [], grace = 0 } = options;
+  const { hostName = [], allowOrigin = [], grace = 0, stateless = false } = options;
   const login = loginOf(options, log);
   const hosts = [...localhostAllowedHostnames(), ...hostName];
   const check = createHostCheck({ hosts, origins: [...hosts, ...allowOrigin] });
   const handler = createMcpHttpHandler({
-    register: (server, { actor, forOneRequest }) => {
-      const client = { telemetry: watching.calls(actor.name), forOneRequest, ...(login && { actor }) };
+    register: (server, { actor, ...connected }) => {
+      const client = { telemetry: watching.calls(actor.name), ...connected, ...(login && { actor }) };
       return served.map((product) => product.register(server, client));
     },
     ...(login && { login }),
+    stateful: !stateless,
     quota: (actor, bytes) => {
       const answer = quotas.call(actor, bytes);
       return answer.ok ? undefined : quotaResponse(answer);

@@ -73,6 +73,8 @@ export interface Client extends WatchedTools {
   readonly actor?: Actor | undefined;
   /** True if the server answers one request, and the client's next one gets another server. */
   readonly forOneRequest?: boolean;
+  /** The connection that the client has, or believes to have. */
+  readonly connectionId?: string | undefined;
 }
 
 export interface Served {
@@ -216,8 +218,12 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
   };
 }
 
-/** The most actors whose sessions are known between requests without a connection. Others have to reopen theirs. */
-const SHARED_MAX = 1000;
+/**
+ * The most actors, and clients of each that name a connection, whose sessions are known between requests that are answered
+ * alone. Others have to reopen theirs.
+ */
+const ACTORS_MAX = 1000;
+const CLIENTS_MAX = 100;
 
 async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
   if (options.workspace === undefined) return undefined;
@@ -244,18 +250,21 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
     });
     logWorkspace(workspace, log);
     log.info({ variables: workspace.variables, recorded: basis !== undefined }, "workspace");
-    // Clients of one actor without a connection share one: their next request must know the session that they have created.
-    const shared = new RecentMap<string, WorkspaceConnection>(SHARED_MAX);
-    const sharedBy = (actor: Actor | undefined, { connect }: ActorWorkspace) => {
+    // A client's next request must know the session that it has created. Clients of one actor that name no connection share one.
+    const actors = new RecentMap<string, RecentMap<string, WorkspaceConnection>>(ACTORS_MAX);
+    const kept = ({ actor, connectionId = "" }: Client, { connect }: ActorWorkspace) => {
       const key = actor === undefined ? "" : actorKey(actor);
-      const known = shared.get(key) ?? connect();
-      shared.set(key, known);
+      const clients = actors.get(key) ?? new RecentMap(CLIENTS_MAX);
+      actors.set(key, clients);
+      const known = clients.get(connectionId) ?? connect();
+      clients.set(connectionId, known);
       return known;
     };
     return {
-      register(server, { actor, telemetry, forOneRequest }) {
+      register(server, client) {
+        const { actor, telemetry, forOneRequest } = client;
         const own = actor === undefined ? workspace : workspace.as(actor);
-        registerWorkspaceTools(server, forOneRequest ? { connect: () => sharedBy(actor, own) } : own, { telemetry });
+        registerWorkspaceTools(server, forOneRequest ? { connect: () => kept(client, own) } : own, { telemetry });
         registerWorkflowPrompt(server, own);
         return undefined;
       },

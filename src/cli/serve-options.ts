@@ -201,6 +201,11 @@ function listenOptions() {
       "host names of web pages that may call, apart from this machine's",
       repeated,
     ),
+    // Not from the environment: a variable with the value "false" would count as set.
+    stateless: flag(
+      "--stateless",
+      "give clients of protocol 2025 no connections, as behind a balancer: then nothing is asked of them or told to them",
+    ),
     grace: preset(
       parsed("--grace <time>", "time for calls under way when the server ends, such as 10s", age),
       10_000,

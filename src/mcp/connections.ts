@@ -12,7 +12,9 @@ import {
 } from "@modelcontextprotocol/server";
 import { type Actor, isSameActor } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
+import { RecentMap } from "../workflow/cache.js";
 import { letProcessEnd } from "./changes.js";
+import { SentEvents } from "./sent-events.js";
 
 /** A server for one client, with what a host has registered on it. */
 export interface Made {
@@ -46,12 +48,26 @@ export interface Connection {
   end(): Promise<void>;
 }
 
+/** How many connections that their clients have ended are known by their ids. */
+const ENDED_MAX = 10_000;
+/** The form of an id that a connection gets. */
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/**
+ * The protocol from which on a client takes up a stream that has ended without its answer. Clients of older ones do not, or ask
+ * again and again for streams that have theirs (SDK 1.23): these get no ids of events.
+ */
+const TAKEN_UP_SINCE = "2025-11-25";
+/** After this time a client takes up a stream that has ended without its answer, in milliseconds. */
+const RETRY_MS = 1000;
+
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #onError: (error: unknown) => void;
   readonly #open = new Map<string, Connection>();
   /** Those that are being opened. */
   readonly #reserved = new Set<{ readonly actor: string }>();
+  /** The ids of those that their clients have ended. */
+  readonly #ended = new RecentMap<string, true>(ENDED_MAX);
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(limits: ConnectionLimits, onError: (error: unknown) => void) {
@@ -70,6 +86,14 @@ export class Connections {
   find(id: string, actor: Actor): Connection | undefined {
     const found = this.#open.get(id);
     return found?.transport !== undefined && isSameActor(found.actor, actor) ? found : undefined;
+  }
+
+  /**
+   * Checks for an id that a process of this server may have given: to a connection that was unused for too long, or that
+   * another process has or had. An id that its client has ended is over.
+   */
+  mayHaveBeen(id: string): boolean {
+    return ID.test(id) && this.#ended.get(id) === undefined;
   }
 
   /**
@@ -94,13 +118,21 @@ export class Connections {
     return true;
   }
 
-  /** Adds a connection of protocol 2025: connects the server to a new transport, which gives it its id. */
-  async connect(actor: Actor, made: Made, keepAliveMs: number): Promise<Connection> {
-    const id = crypto.randomUUID();
+  /** Adds a connection of protocol 2025: connects the server to a new transport. */
+  async connect(
+    id: string,
+    actor: Actor,
+    made: Made,
+    { protocolVersion, keepAliveMs }: { readonly protocolVersion: string; readonly keepAliveMs: number },
+  ): Promise<Connection> {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
-      onsessionclosed: () => this.close(id),
+      onsessionclosed: () => {
+        this.#ended.set(id, true);
+        this.close(id);
+      },
       keepAliveMs,
+      ...(protocolVersion >= TAKEN_UP_SINCE && { eventStore: new SentEvents(), retryInterval: RETRY_MS }),
     });
     transport.onerror = this.#onError;
     await made.server.connect(transport);

@@ -33,6 +33,8 @@ export type ReadBody =
       readonly method?: string;
       /** How many messages are requests, which need an answer. */
       readonly requests: number;
+      /** True if a message has its effect on a connection: it means nothing without one. */
+      readonly needsConnection: boolean;
       /** The resources that a subscription stream asks for. */
       readonly subscriptions: readonly string[];
     }
@@ -46,6 +48,12 @@ const DEPTH_MAX = 200;
 const VALUES_MAX = 1_000_000;
 /** Maximum number of messages in a batch. */
 const BATCH_MAX = 100;
+
+const NEED_CONNECTION: ReadonlySet<unknown> = new Set([
+  "resources/subscribe",
+  "resources/unsubscribe",
+  "logging/setLevel",
+]);
 
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
@@ -87,7 +95,8 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Re
   const requests = messages.filter((message) => !isNoRequest(message)).length;
   const { method: name, params } = isJsonObject(value) ? value : {};
   const method = typeof name === "string" ? name : undefined;
-  return { ok: true, value, bytes, method, requests, subscriptions: subscriptionsIn(params) };
+  const needsConnection = messages.some((message) => isJsonObject(message) && NEED_CONNECTION.has(message.method));
+  return { ok: true, value, bytes, method, requests, needsConnection, subscriptions: subscriptionsIn(params) };
 }
 
 /** Checks for a notification or a response, which get no answer. Anything else does, if only that it is invalid. */

@@ -10,6 +10,7 @@ import {
   isInitializeRequest,
   isLegacyRequest,
   McpServer,
+  type ServerOptions,
 } from "@modelcontextprotocol/server";
 import type { Actor } from "../ports/actor.js";
 import { pause, systemClock } from "../ports/clock.js";
@@ -30,6 +31,7 @@ import { shown } from "../workflow/names.js";
 import type { Registration } from "./changes.js";
 import { type Connection, Connections, Listening, Load, type Made } from "./connections.js";
 import { BODY_BYTES, describeCalls, type HttpCall, type ReadBody, readBody, refusal, sent } from "./http-request.js";
+import { isEventId } from "./sent-events.js";
 
 /** Whom a server is made for. */
 export interface ServedClient {
@@ -37,6 +39,11 @@ export interface ServedClient {
   readonly actor: Actor;
   /** True if the server answers one request: what a tool remembers for the client must then be kept elsewhere. */
   readonly forOneRequest: boolean;
+  /**
+   * The id of the client's connection of protocol 2025. A request of a connection that this process does not have, or no
+   * longer, is answered alone and has it, too: as the client has sent it, so it says nothing about who calls.
+   */
+  readonly connectionId?: string | undefined;
 }
 
 /** Options of an HTTP handler. */
@@ -57,9 +64,12 @@ export interface McpHttpOptions {
   readonly path?: string;
   /** The name and version that clients are told. Default: `phasegate`, version 0. */
   readonly serverInfo?: Implementation;
+  /** Options of the SDK for each server, such as `instructions`. */
+  readonly serverOptions?: ServerOptions;
   /**
-   * Gives clients of protocol 2025 a connection with memory in this process. Default true. Set it to false where the
-   * next request may reach another process: then nobody can be asked or told things during a call of theirs.
+   * Gives clients of protocol 2025 a connection with memory in this process. Default true. Their requests are also answered
+   * by a process that does not have the connection, but for those that need it, and without asking or telling them things.
+   * Set it to false where that is the rule, such as behind a balancer: then no client waits for what does not come.
    */
   readonly stateful?: boolean;
   /** Maximum size of a request body, in bytes. Default 32 MiB. */
@@ -91,6 +101,7 @@ const CHECKS: OptionChecks<McpHttpOptions> = {
   quota: optionally(callable),
   path: optionally(text),
   serverInfo: optionally(having("{ name, version }")),
+  serverOptions: optionally(having("options of the SDK's McpServer")),
   stateful: optionally(flag),
   maxBodyBytes: optionally(fromOne),
   maxRequestsPerActor: optionally(fromOne),
@@ -158,6 +169,13 @@ interface Asked {
   readonly read: Extract<ReadBody, { ok: true }> | undefined;
   /** What is done when the response is complete, or the client has gone. */
   readonly after: (() => void)[];
+}
+
+/** A request that is answered with a server of its own. */
+interface Alone {
+  readonly isListening: boolean;
+  /** The connection that its client believes to have. */
+  readonly connectionId: string | undefined;
 }
 
 class Endpoint implements McpHttpHandler {
@@ -274,38 +292,44 @@ class Endpoint implements McpHttpHandler {
 
   async #route(asked: Asked): Promise<Response> {
     const { request, actor, read } = asked;
+    const { stateful = true } = this.#options;
     const legacy = await isLegacyRequest(request, read?.value);
-    const id = request.headers.get("mcp-session-id");
-    const connection = legacy && id !== null ? this.#connections.find(id, actor) : undefined;
+    const id = legacy && stateful ? request.headers.get("mcp-session-id") : null;
+    const connection = id === null ? undefined : this.#connections.find(id, actor);
     const isAnswer = read?.requests === 0;
     if (this.#isClosing && !(isAnswer && connection !== undefined) && request.method !== "DELETE") {
       return refusal(503, "the server is ending: come back");
     }
-    if (legacy && id !== null) {
-      if (connection === undefined) return refusal(404, "session not found: initialize again", SESSION_NOT_FOUND);
-      return this.#use(connection, asked);
+    // A client that begins again may still send the id of its former connection.
+    const message = read?.value;
+    if (legacy && stateful && isInitializeRequest(message)) return this.#connect(asked, message.params.protocolVersion);
+    if (connection !== undefined) return this.#use(connection, asked);
+    // An event stream has no body, and neither has the end of a connection.
+    const isAnswerable = read?.needsConnection === false && this.#connections.mayHaveBeen(id ?? "");
+    if (id !== null && !isAnswerable) {
+      return refusal(404, "session not found: initialize again", SESSION_NOT_FOUND);
     }
     // It belongs to no connection, so nothing waits for this answer.
     if (isAnswer) return new Response(null, { status: 202 });
-    const { stateful = true } = this.#options;
-    if (legacy && stateful && isInitializeRequest(read?.value)) return this.#connect(asked);
-    return this.#exchange(asked, !legacy && read?.method === LISTEN);
+    return this.#exchange(asked, { isListening: !legacy && read?.method === LISTEN, connectionId: id ?? undefined });
   }
 
   /** Opens a connection of protocol 2025. */
-  async #connect(asked: Asked): Promise<Response> {
+  async #connect(asked: Asked, protocolVersion: string): Promise<Response> {
     const { actor } = asked;
     const release = this.#connections.reserve(actor.name);
     if (release === undefined) return this.#full(actor);
+    const id = crypto.randomUUID();
     let connection: Connection;
     try {
-      const made = await this.#make({ actor, forOneRequest: false });
-      connection = await this.#connections.connect(actor, made, this.#keepAliveMs);
+      const made = await this.#make({ actor, forOneRequest: false, connectionId: id });
+      const told = { protocolVersion, keepAliveMs: this.#keepAliveMs };
+      connection = await this.#connections.connect(id, actor, made, told);
     } finally {
       release();
     }
     const response = await this.#use(connection, asked);
-    if (!response.ok) this.#connections.close(connection.id);
+    if (!response.ok) this.#connections.close(id);
     return response;
   }
 
@@ -314,9 +338,13 @@ class Endpoint implements McpHttpHandler {
     return refusal(503, "too many connections: close one, or come back");
   }
 
-  #use(connection: Connection, { request, read, after }: Asked): Promise<Response> {
+  async #use(connection: Connection, { request, read, after }: Asked): Promise<Response> {
     const { transport } = connection;
     if (transport === undefined) throw new Error("a subscription stream takes no requests");
+    const lastEventId = request.headers.get("last-event-id");
+    if (lastEventId !== null && !isEventId(lastEventId)) {
+      return refusal(400, "this server gives no such event ids: ask for the stream without Last-Event-ID");
+    }
     connection.using += 1;
     after.push(() => {
       connection.using -= 1;
@@ -326,14 +354,14 @@ class Endpoint implements McpHttpHandler {
   }
 
   /** Answers one request with a server of its own. */
-  async #exchange({ request, actor, read, after }: Asked, isListening: boolean): Promise<Response> {
+  async #exchange({ request, actor, read, after }: Asked, { isListening, connectionId }: Alone): Promise<Response> {
     const release = isListening ? this.#connections.reserve(actor.name) : () => {};
     if (release === undefined) return this.#full(actor);
     after.push(release);
     const made: Made[] = [];
     const listening = new Listening();
     const make = async () => {
-      const one = await this.#make({ actor, forOneRequest: !isListening });
+      const one = await this.#make({ actor, forOneRequest: !isListening, connectionId });
       made.push(one);
       return one.server;
     };
@@ -364,8 +392,8 @@ class Endpoint implements McpHttpHandler {
   }
 
   async #make(client: ServedClient): Promise<Made> {
-    const { serverInfo = { name: "phasegate", version: "0" }, register } = this.#options;
-    const server = new McpServer(serverInfo);
+    const { serverInfo = { name: "phasegate", version: "0" }, serverOptions, register } = this.#options;
+    const server = new McpServer(serverInfo, serverOptions);
     const registered = [await register(server, client)].flat().filter((one) => one !== undefined);
     let isOver = false;
     return {

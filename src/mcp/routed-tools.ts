@@ -63,7 +63,8 @@ export function registerRoutedTools(
       actions,
       async run(input, asked, ask) {
         const client: CallingClient = {
-          getClientCapabilities: () => asked.capabilities(),
+          // A request without a connection says nothing about its client, whose answers would not reach this process.
+          getClientCapabilities: () => asked.capabilities() ?? {},
           createMessage: (params, options) => asked.sample(params, options),
         };
         const { end, ...followed } = followCall(asked);

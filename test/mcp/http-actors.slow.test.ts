@@ -158,18 +158,23 @@ describe("the login of an HTTP endpoint", () => {
     expect(String(errors[0])).toContain("secret path");
   });
 
-  it("keeps a connection for the actor who opened it: to others it does not exist", async () => {
-    const { url } = await serveTeam();
+  it("keeps a connection for the actor who opened it: others who send its id act as themselves", async () => {
+    const { url, engine } = await serveTeam();
+    const { sessionId } = await engine.as({ name: "ann" }).start({ workflowType: "two_phases", target: "a" });
     const opened = await initialize(url, "ann");
     await opened.text();
     const id = opened.headers.get("mcp-session-id") ?? "";
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
     const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
     const header = { "mcp-session-id": id };
-    expect((await post(url, "bob", list, header)).status).toBe(404);
-    expect((await fetch(url, { method: "DELETE", headers: { ...header, authorization: "Bearer bob" } })).status).toBe(
-      404,
-    );
+    const read = {
+      ...{ jsonrpc: "2.0", id: 3, method: "resources/read" },
+      params: { uri: `phasegate://session/${sessionId}` },
+    };
+    expect(await (await post(url, "bob", read, header)).text()).toContain("not found");
+    expect(await (await post(url, "ann", read, header)).text()).toContain("two_phases");
+    const bobs = { ...header, authorization: "Bearer bob", accept: "text/event-stream" };
+    for (const method of ["GET", "DELETE"]) expect((await fetch(url, { method, headers: bobs })).status).toBe(404);
     expect(await (await post(url, "ann", list, header)).text()).toContain("pos_workflow");
     expect((await fetch(url, { method: "DELETE", headers: { ...header, authorization: "Bearer ann" } })).status).toBe(
       200,
@@ -177,16 +182,20 @@ describe("the login of an HTTP endpoint", () => {
     expect((await post(url, "ann", list, header)).status).toBe(404);
   });
 
-  it("keeps a connection for the roles that it was opened with: with others the client opens another", async () => {
+  it("keeps a connection for the roles that it was opened with: with others a request has those of its caller", async () => {
     let roles: NonNullable<Actor["roles"]> = ["operator"];
-    const { url } = await serveTeam({ login: { authenticate: async () => ({ name: "ann", roles }) } });
+    const { url, engine } = await serveTeam({ login: { authenticate: async () => ({ name: "ann", roles }) } });
+    const { sessionId } = await engine.as({ name: "bob" }).start({ workflowType: "two_phases", target: "b" });
     const opened = await initialize(url, "ann");
     await opened.text();
     const header = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" };
-    const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
-    expect((await post(url, "ann", list, header)).status).toBe(200);
+    const uri = `phasegate://session/${sessionId}`;
+    const ask = async (method: string) =>
+      (await post(url, "ann", { jsonrpc: "2.0", id: 2, method, params: { uri } }, header)).text();
+    expect(await ask("resources/read")).toContain("two_phases");
     roles = ["agent"];
-    expect((await post(url, "ann", list, header)).status).toBe(404);
+    expect(await ask("resources/read")).toContain("not found");
+    expect(await ask("resources/subscribe")).toContain("initialize again");
     expect((await initialize(url, "ann")).status).toBe(200);
   });
 
@@ -263,7 +272,9 @@ describe("connections", () => {
     expect(handler.load().connections).toBe(1);
     await until(() => handler.load().connections === 0);
     const header = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" };
-    expect((await post(url, "ann", { jsonrpc: "2.0", id: 2, method: "tools/list" }, header)).status).toBe(404);
+    const list = await post(url, "ann", { jsonrpc: "2.0", id: 2, method: "tools/list" }, header);
+    expect([list.status, await list.text()]).toEqual([200, expect.stringContaining("pos_workflow")]);
+    expect(handler.load().connections).toBe(0);
   });
 
   it("tell a client at once that its event stream is open, and let it go as soon as it has gone", async () => {

@@ -56,4 +56,22 @@ describe("over HTTP, a server", () => {
     const [one, other] = await Promise.all(agents.map((advance) => advance()));
     expect([one, other]).toMatchObject([{ next_step: { step_name: "Sow" } }, { next_step: { step_name: "Water" } }]);
   });
+
+  it("does not wait for the model of a client without a connection", async () => {
+    const clients = new AsyncLocalStorage<CallingClient>();
+    const { engine } = routed(new SamplingDecider({ server: () => clients.getStore() }));
+    const { url } = await serveMcp({
+      stateful: false,
+      register: (server) => {
+        registerRoutedTools(server, engine, { during: (client, call) => clients.run(client, call) });
+        return undefined;
+      },
+    });
+    const { client } = await connectTo(url, "2025", { prepare: (made) => made.registerCapabilities({ sampling: {} }) });
+    const call = async (name: string, input: Record<string, unknown>) =>
+      answerOf(await client.callTool({ name, arguments: input }));
+    const { instance_id } = await call("start_workflow", { workflow_name: "GARDEN" });
+    const advanced = await call("advance_workflow", { instance_id, report: { status: "success" } });
+    expect(advanced).toMatchObject({ error_code: "AI_SERVICE_ERROR" });
+  });
 });

@@ -1,3 +1,4 @@
+import type { McpServer } from "@modelcontextprotocol/server";
 import { defineWorkflow, type Engine, type EngineOptions, MemoryStorage } from "phasegate";
 import { registerWorkflowTool } from "phasegate/mcp";
 import { describe, expect, it } from "vitest";
@@ -78,6 +79,14 @@ describe.each(GENERATIONS)("a client of protocol %s over HTTP", (generation) => 
         ...{ sessionId: session_id, status: 200 },
       }),
     );
+  });
+
+  it("gets the instructions that the host has given with the options of the SDK", async () => {
+    const { engine } = makeEngine();
+    const register = (server: McpServer) => registerWorkflowTool(server, engine);
+    const { url } = await serveMcp({ register, serverOptions: { instructions: "Begin with list_workflows." } });
+    const { client } = await connectTo(url, generation);
+    expect(client.getInstructions()).toBe("Begin with list_workflows.");
   });
 
   it("sees the progress of a gate's checks, each more than the one before", async () => {
