@@ -75,7 +75,7 @@ import {
   retryPhase,
   rollback,
 } from "./commands.js";
-import { completePhase } from "./complete-phase.js";
+import { completePhase, findSubmission } from "./complete-phase.js";
 import { completeTask } from "./complete-task.js";
 import { executeCommand, loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, type LoadedSession, WorkflowList } from "./engine-context.js";
@@ -142,6 +142,7 @@ const onSession = {
     decideWaiver(context, id, "deny", request),
   completeTask,
   completePhase,
+  submission: findSubmission,
   pause,
   resume,
   retryPhase,

@@ -3,6 +3,8 @@
  * refusal contains placeholders that would not pass, since a valid call would invite claims of work that
  * was not done. What can't be done has a call of its own: a request for a waiver.
  */
+
+import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { conceal, WHOLE } from "../../gate/check-gate.js";
 import { withoutExamples } from "../../gate/format.js";
 import { formOfMembers } from "../../gate/forms.js";
@@ -10,7 +12,10 @@ import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/requests.js";
+import { submissionsOf } from "../../phased/engine.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
+import type { Verifying } from "../../phased/submissions.js";
+import type { StateView } from "../../phased/views.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";
 import { action } from "../dispatch.js";
@@ -23,6 +28,7 @@ import {
   BLANKS_MAX,
   blockedBy,
   CALL,
+  type NextCall,
   nextCall,
   planBlanks,
   refusePlaceholder,
@@ -33,7 +39,7 @@ import {
 import { withOpenedPhase } from "./phases.js";
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
 import { skipNotice } from "./shapes.js";
-import { callFrom } from "./state.js";
+import { callFrom, verifyingNotice } from "./state.js";
 
 /** What runs the actions of this file. */
 export const GATES = {
@@ -43,10 +49,16 @@ export const GATES = {
 
 async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
-  const { signal, onCheck, noted } = context;
+  const { signal, onCheck, noted, answerWithinMs } = context;
   const session = context.engine.session(sessionId);
-  const result = await session.completePhase(phase, evidence, { idempotencyKey, signal, onCheck, noted });
-  const submitted = Object.keys(evidence);
+  const how = { signal, onCheck, answerWithinMs };
+  const answer =
+    evidence === undefined
+      ? await session.submission(phase, String(idempotencyKey), how)
+      : await session.submit(phase, evidence, { ...how, idempotencyKey, noted });
+  if (answer === undefined) throw notSubmitted(phase);
+  if (answer.status === "verifying") return verifying(await session.state(), answer);
+  const { result, submitted } = answer;
   if (result.passed) return accepted(context, result);
   const { waiverAsked, awaiting } = result;
   if (waiverAsked !== undefined) {
@@ -56,8 +68,8 @@ async function complete(context: ToolContext, params: ParametersOf<"complete_pha
   }
   if (awaiting === undefined) {
     const pending = result.waitsForWaiver ? ((await session.state()).awaitingWaiver?.fields ?? []) : [];
-    const answer = failed(context, result, submitted, pending);
-    return result.replayed ? now(context, result, answer) : answer;
+    const refused = failed(context, result, submitted, pending);
+    return result.replayed ? now(context, result, refused) : refused;
   }
   const decided = await askPerson(context, awaiting);
   if (decided?.passed === true) return accepted(context, decided);
@@ -65,6 +77,54 @@ async function complete(context: ToolContext, params: ParametersOf<"complete_pha
   const open = waiting(result, awaiting);
   // Without a key this is no repeated call: the same evidence waits already.
   return idempotencyKey === undefined || !result.replayed ? open : now(context, result, open);
+}
+
+/** Returns the answer while the checks of a submission run, which decide about it. */
+function verifying(state: StateView, running: Verifying): WireObject {
+  const { sessionId } = state;
+  const { phase } = running;
+  return {
+    status: "verifying",
+    session_id: sessionId,
+    checkpoint_passed: false,
+    ...verifyingNotice(state, running),
+    remediation: `The checks of phase ${phase} still run. Nothing is decided yet, and the evidence can't be changed meanwhile. Make the call in next: it waits for the result.`,
+    next: CALL.wait(sessionId, running),
+  };
+}
+
+/** The error of a call that waits for a submission which is not known here. */
+function notSubmitted(phase: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError(
+    "INVALID_INPUT",
+    "'evidence' is missing: nothing with this idempotency_key is being verified here, and no result of it is recorded",
+    {
+      remedy: `Submit all of the evidence for phase ${phase} again, with this key: it counts once, even if it is being verified elsewhere.`,
+      details: { field: "evidence" },
+    },
+  );
+}
+
+/**
+ * Returns the next call after a submission that was refused since another one is being verified, or after a call that waited for
+ * an unknown one; undefined after any other error.
+ */
+export async function callAfterError(
+  { engine }: ToolContext,
+  { session_id: id, phase, idempotency_key: key }: WireObject,
+  error: unknown,
+): Promise<NextCall | null | undefined> {
+  const sessionId = String(id);
+  if (isPhasegateError(error, "INVALID_TRANSITION")) {
+    const running = submissionsOf(engine).of(sessionId);
+    return running?.phase === phase ? running && CALL.wait(sessionId, running) : undefined;
+  }
+  if (!isPhasegateError(error, "INVALID_INPUT") || error.details.field !== "evidence") return undefined;
+  const state = await engine.session(sessionId).state();
+  const { phase: current } = state.head;
+  const evidence = { [ALL_FIELDS]: "<as before>" };
+  const again = { ...CALL.submit(sessionId, current, evidence), idempotency_key: String(key) };
+  return nextCall(state, () => (current === phase ? again : CALL.phase(sessionId)));
 }
 
 /** Marks the repeated first answer to a key: nothing was judged again, and the next call is for the current state. */
