@@ -53,12 +53,12 @@ type Begin = (followed: Followed, key: string) => Promise<CompleteResult>;
 
 /** The submissions of one engine that run in this process. */
 export class Submissions {
-  readonly #clock: FullClock;
+  readonly clock: FullClock;
   /** One of each session: the first whose checks have begun. */
   readonly #runs = new Map<string, Run>();
 
   constructor(clock: FullClock) {
-    this.#clock = clock;
+    this.clock = clock;
   }
 
   /** Returns the submission of a session that is being verified here. The caller must be one who may see the session. */
@@ -77,20 +77,25 @@ export class Submissions {
    * @throws {PhasegateError} `INVALID_TRANSITION` when other evidence for the phase is being verified here.
    */
   async submit(sessionId: string, submission: Submission, waiting: Waiting, begin: Begin): Promise<Verifying | Judged> {
-    const { phase, evidence, idempotencyKey = this.#clock.newId() } = submission;
+    const { phase, evidence, idempotencyKey = this.clock.newId() } = submission;
     const known = this.#runs.get(sessionId);
     if (known?.phase === phase) {
       const isSame = submission.idempotencyKey === undefined || idempotencyKey === known.key;
       if (!isSame || canonicalJson(known.evidence) !== canonicalJson(evidence)) throw beingVerified(known.view());
       return this.#join(sessionId, known, waiting);
     }
-    const made = { phase, evidence, key: idempotencyKey, since: this.#clock.now() };
+    const made = { phase, evidence, key: idempotencyKey, since: this.clock.now() };
     const run = new Run(made, begin, (running) => this.#know(sessionId, running));
     const forget = () => {
       if (this.#runs.get(sessionId) === run) this.#runs.delete(sessionId);
     };
     run.result.then(forget, forget);
-    return this.#answer(sessionId, run, waiting);
+    try {
+      return await this.#answer(sessionId, run, waiting);
+    } catch (error) {
+      if (run.isOvertaken) return this.submit(sessionId, submission, waiting, begin);
+      throw error;
+    }
   }
 
   /** Stops all checks: nothing of these submissions is written. Resolves when they have ended. */
@@ -100,10 +105,15 @@ export class Submissions {
     await Promise.allSettled(runs.map(({ result }) => result));
   }
 
-  /** Returns false if another submission of the session is known. */
+  /** Makes a submission known, unless another one of the session is: then it is stopped, and asked for anew. */
   #know(sessionId: string, run: Run): boolean {
-    if (!this.#runs.has(sessionId)) this.#runs.set(sessionId, run);
-    return this.#runs.get(sessionId) === run;
+    const known = this.#runs.get(sessionId);
+    if (known === undefined) this.#runs.set(sessionId, run);
+    else if (known !== run) {
+      run.isOvertaken = true;
+      run.stop.abort();
+    }
+    return !run.isOvertaken;
   }
 
   #join(sessionId: string, run: Run, waiting: Waiting): Promise<Verifying | Judged> {
@@ -121,7 +131,6 @@ export class Submissions {
       leave = () => resolve(run.view());
     });
     const late = () => {
-      // Nobody could ask for the result of one that is not known.
       if (!this.#know(sessionId, run)) return;
       run.isKept = true;
       leave();
@@ -129,7 +138,7 @@ export class Submissions {
     // Who leaves one that others know of gets no answer.
     const onAbort = () => (run.isKept ? leave() : run.stop.abort());
     const isLimited = answerWithinMs !== Number.POSITIVE_INFINITY;
-    const cancel = isLimited ? this.#clock.after(Math.min(answerWithinMs, TIMER_MAX), late) : () => {};
+    const cancel = isLimited ? this.clock.after(Math.min(answerWithinMs, TIMER_MAX), late) : () => {};
     const unfollow = run.follow(onCheck);
     signal?.addEventListener("abort", onAbort);
     if (signal?.aborted === true) onAbort();
@@ -151,6 +160,8 @@ class Run {
   readonly stop = new AbortController();
   /** True once it goes on without the caller that has made it. */
   isKept = false;
+  /** True once it was stopped because the checks of another submission have begun before. */
+  isOvertaken = false;
   readonly result: Promise<CompleteResult>;
   readonly #since: number;
   readonly #listeners = new Set<(progress: CheckProgress) => void>();
@@ -168,7 +179,7 @@ class Run {
     this.evidence = evidence;
     this.#since = since;
     const onCheck = (progress: CheckProgress) => {
-      onBegun(this);
+      if (progress.ok === undefined) onBegun(this);
       this.#note(progress);
     };
     this.result = begin({ signal: this.stop.signal, onCheck }, key);

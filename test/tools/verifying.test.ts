@@ -197,6 +197,19 @@ describe("a submission whose checks take longer than the answer may", () => {
     expect(await versions()).toBe(2);
   });
 
+  it("is the one whose checks begin first, of two that come at the same time", async () => {
+    const { call, slow, submission, clock, versions } = await atSlowGate();
+    const same = [call("complete_phase", submission), call("complete_phase", submission)];
+    const other = call("complete_phase", { phase: 1, evidence: { report: "other.md" } });
+    expect(await other).toMatchObject({ code: "INVALID_TRANSITION", next: { action: "complete_phase" } });
+    await expect.poll(() => clock.pass(WITHIN)).toBeGreaterThan(0);
+    await expect.poll(() => clock.pass(WITHIN)).toBe(0);
+    slow.end();
+    const answers = await Promise.all(same);
+    for (const answer of answers) expect(answer.status === "verifying" || answer.checkpoint_passed === true).toBe(true);
+    await expect.poll(versions).toBe(2);
+  });
+
   it("is stopped by its caller before, and by no caller after that answer", async () => {
     const { call, follow, slow, submission, submitSlowly, versions } = await atSlowGate();
     const early = new AbortController();

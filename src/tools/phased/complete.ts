@@ -52,6 +52,7 @@ async function complete(context: ToolContext, params: ParametersOf<"complete_pha
   const { signal, onCheck, noted, answerWithinMs } = context;
   const session = context.engine.session(sessionId);
   const how = { signal, onCheck, answerWithinMs };
+  const begun = submissionsOf(context.engine).clock.elapsed();
   const answer =
     evidence === undefined
       ? await session.submission(phase, String(idempotencyKey), how)
@@ -62,7 +63,7 @@ async function complete(context: ToolContext, params: ParametersOf<"complete_pha
   if (result.passed) return accepted(context, result);
   const { waiverAsked, awaiting } = result;
   if (waiverAsked !== undefined) {
-    await askForWaiver(context, waiverAsked);
+    await askForWaiver(context, waiverAsked, begun);
     if (result.problems.every(({ field }) => waiverAsked.fields.includes(field)))
       return waiverAnswer(context, { ...result, fields: waiverAsked.fields }, result);
   }
@@ -71,7 +72,7 @@ async function complete(context: ToolContext, params: ParametersOf<"complete_pha
     const refused = failed(context, result, submitted, pending);
     return result.replayed ? now(context, result, refused) : refused;
   }
-  const decided = await askPerson(context, awaiting);
+  const decided = await askPerson(context, awaiting, begun);
   if (decided?.passed === true) return accepted(context, decided);
   if (decided !== undefined) return failed(context, decided, submitted, []);
   const open = waiting(result, awaiting);
@@ -390,22 +391,51 @@ function withMore(
   return fits(whole, maxChars) ? whole : { ...answer, required_format: { see: CALL.phase(sessionId, phase) } };
 }
 
-/** Asks the person who is present; undefined if there is none, or no answer. */
+/** How long a person has for an answer within the call, in milliseconds: at most, and at least, however long the checks took. */
+const PERSON_MS = { most: 20_000, least: 5_000 };
+
+/** Waits for a person's decision for a part of the time of a call. One that comes later counts, too, but is not waited for. */
+async function inTime<T>(
+  { engine, answerWithinMs }: ToolContext,
+  begun: number,
+  deciding: Promise<T | undefined>,
+): Promise<T | undefined> {
+  if (answerWithinMs === Number.POSITIVE_INFINITY) return deciding;
+  const { clock } = submissionsOf(engine);
+  const left = answerWithinMs - (clock.elapsed() - begun);
+  let cancel = () => {};
+  const late = new Promise<undefined>((resolve) => {
+    const within = Math.max(PERSON_MS.least, Math.min(PERSON_MS.most, left));
+    cancel = clock.after(within, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([deciding, late]);
+  } finally {
+    cancel();
+  }
+}
+
+/** Asks the person who is present; undefined if there is none, or no answer yet. */
 async function askPerson(
-  { engine, askPerson: ask }: ToolContext,
+  context: ToolContext,
   { sessionId, request }: AwaitedApproval,
+  begun: number,
 ): Promise<CompleteResult | undefined> {
+  const { engine, askPerson: ask } = context;
   if (ask === undefined) return undefined;
   const session = engine.session(sessionId);
   const asked = await session.approval();
   // A repeated call gets its first answer, even if a person has answered since.
-  const answer = asked?.request === request ? await ask(asked) : undefined;
-  if (asked === undefined || answer === undefined) return undefined;
-  const { decision, note = "", ...given } = answer;
-  const reply = { ...given, evidenceHash: asked.evidenceHash };
-  return ifAllowed(
-    decision === "deny" ? session.deny({ ...reply, note }) : session.approve({ ...reply, note: note || undefined }),
-  );
+  if (asked?.request !== request) return undefined;
+  const deciding = ask(asked).then((answer) => {
+    if (answer === undefined) return undefined;
+    const { decision, note = "", ...given } = answer;
+    const reply = { ...given, evidenceHash: asked.evidenceHash };
+    return ifAllowed(
+      decision === "deny" ? session.deny({ ...reply, note }) : session.approve({ ...reply, note: note || undefined }),
+    );
+  });
+  return inTime(context, begun, deciding);
 }
 
 /** Returns the answer while a person's approval is awaited. */
@@ -426,8 +456,9 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
 async function requestWaiver(context: ToolContext, params: ParametersOf<"request_waiver">): Promise<WireObject> {
   const { session_id, phase, fields, reason, idempotency_key: idempotencyKey } = params;
   refusePlaceholder("reason", reason, "Say in your own words why it can't be done.");
+  const begun = submissionsOf(context.engine).clock.elapsed();
   const asked = await context.engine.session(session_id).requestWaiver(phase, { fields, reason, idempotencyKey });
-  await askForWaiver(context, asked);
+  await askForWaiver(context, asked, begun);
   return waiverAnswer(context, asked);
 }
 
@@ -453,17 +484,25 @@ async function waiverAnswer(
 
 /** Asks the person who is present. Without one, or without an answer, the request stays open. */
 async function askForWaiver(
-  { engine, askWaiver: ask }: ToolContext,
+  context: ToolContext,
   { sessionId, request }: Pick<WaiverRequested, "sessionId" | "request">,
+  begun: number,
 ): Promise<void> {
+  const { engine, askWaiver: ask } = context;
   if (ask === undefined) return;
   const session = engine.session(sessionId);
   const open = await session.waiver();
   // A repeated call may find its request answered.
-  const answer = open?.request === request ? await ask(open) : undefined;
-  if (answer === undefined) return;
-  const { decision, note = "", ...given } = answer;
-  const reply = { ...given, request };
-  if (decision === "deny") await ifAllowed(session.denyWaiver({ ...reply, note }));
-  else await ifAllowed(session.waive({ ...reply, note: note || undefined }));
+  if (open?.request !== request) return;
+  const deciding = ask(open).then((answer) => {
+    if (answer === undefined) return undefined;
+    const { decision, note = "", ...given } = answer;
+    const reply = { ...given, request };
+    return ifAllowed(
+      decision === "deny"
+        ? session.denyWaiver({ ...reply, note })
+        : session.waive({ ...reply, note: note || undefined }),
+    );
+  });
+  await inTime(context, begun, deciding);
 }
