@@ -109,12 +109,6 @@ export class Engine extends SessionEngine<EngineNotifications, SessionCommit> {
     return this.#parts.operations.run("approvals", (context) => context.phased.listApprovals(context));
   }
 
-  /** Ends what is verified, of which nothing is written, and closes the storage; the engine of an actor leaves both to the host. */
-  override async close(): Promise<void> {
-    if (this.#parts.caller === undefined) await this.#shared.submissions.end();
-    await super.close();
-  }
-
   /** Lists the requests for waivers that all sessions wait for. */
   waivers(): Promise<readonly AwaitedWaiver[]> {
     return this.#parts.operations.run("waivers", (context) => context.phased.listWaivers(context));
@@ -140,8 +134,10 @@ export function createEngine(given: EngineOptions): Engine {
   const context = () => loaded ?? load();
   const { maxConcurrent } = limits;
   const operations = new Operations({ context, notifications, clock, maxConcurrent, engine: "phased", telemetry });
+  const submissions = new Submissions(clock);
   const parts: PhasedParts = {
     kind: "phased",
+    end: () => submissions.end(),
     storage,
     notifications,
     operations,
@@ -149,5 +145,5 @@ export function createEngine(given: EngineOptions): Engine {
     read: (context, commit) => context.phased.readWatched(context, commit),
     limit: (context, caller, operation) => context.phased.limitedFor(context, caller, operation),
   };
-  return new Engine(parts, { evidenceLimits, submissions: new Submissions(clock) });
+  return new Engine(parts, { evidenceLimits, submissions });
 }
