@@ -62,7 +62,7 @@ it("survives kill -9 while a gate is verified: the same evidence is verified ane
   await go(0);
   for (const { ask } of [second, third]) expect(await ask(Object(next))).toMatchObject({ checkpoint_passed: true });
   // One of them was recorded: the start, and one submission.
-  expect((await run("audit", session_id, "--state", state, "--json")).stdout).toMatch(/"versions": ?2\b/);
+  expect((await run("audit", String(session_id), "--state", state, "--json")).stdout).toMatch(/"versions": ?2\b/);
   expect(await third.ask({ action: "get_state", session_id, brief: true })).toMatchObject({ current_phase: 2 });
 });
 
