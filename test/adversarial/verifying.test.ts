@@ -13,13 +13,10 @@ const LIE = { report: "nothing.md" };
 /** A gate whose check waits for the file `go` of the project, and then reads the evidence's file. */
 async function atSlowGate() {
   const waiting: (() => void)[] = [];
-  let begin = () => {};
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
+  /** Resolves once so many checks wait. */
+  const begun = (count: number) => expect.poll(() => waiting.length, { timeout: 20_000 }).toBe(count);
   const read = {
     verify: async ({ value }: { readonly value?: unknown }, { signal }: { readonly signal: AbortSignal }) => {
-      begin();
       await new Promise<void>((resolve, reject) => {
         waiting.push(resolve);
         signal.addEventListener("abort", () => reject(new Error("stopped")));
@@ -38,16 +35,23 @@ async function atSlowGate() {
   return { ...made, begun, toolOf, submit, go, versions, tool: toolOf(made.engine), read };
 }
 
+/** Waits for the result as an agent does, which makes the proposed call while the checks run. */
+async function judged(tool: ReturnType<typeof createWorkflowTool>, answering: ReturnType<typeof tool.dispatch>) {
+  let answer = await answering;
+  while (answer.status === "verifying") answer = await tool.dispatch(answer.next);
+  return answer;
+}
+
 describe("evidence that is being verified", () => {
   it("is not replaced by other evidence, with its key or without", async () => {
     const { submit, begun, go, tool, phase } = await atSlowGate();
     const verifying = await submit(LIE);
-    await begun;
+    await begun(1);
     expect(verifying).toMatchObject({ status: "verifying", checkpoint_passed: false });
     const { idempotency_key } = Object(verifying.next);
     expect(await submit(TRUTH)).toMatchObject({ code: "INVALID_TRANSITION" });
     expect(await submit(TRUTH, tool, { idempotency_key })).toMatchObject({ code: "INVALID_TRANSITION" });
-    const waits = tool.dispatch(verifying.next);
+    const waits = judged(tool, tool.dispatch(verifying.next));
     go();
     expect(await waits).toMatchObject({ code: "GATE_FAILED" });
     // The key stays that of the lie.
@@ -58,7 +62,7 @@ describe("evidence that is being verified", () => {
   it("does not pass because an agent waits for it with a key of its own choice", async () => {
     const { submit, go, tool, phase, id, begun } = await atSlowGate();
     await submit(LIE);
-    await begun;
+    await begun(1);
     for (const idempotency_key of ["", "any", "undefined", "null"]) {
       const wait = { action: "complete_phase", session_id: id, phase: 1, idempotency_key };
       expect(await tool.dispatch(wait)).toMatchObject({ status: "error", code: "INVALID_INPUT" });
@@ -69,7 +73,7 @@ describe("evidence that is being verified", () => {
   });
 
   it("counts as one attempt, however many agents and processes ask for it", async () => {
-    const { submit, go, open, toolOf, engine, id, read, versions, begun } = await atSlowGate();
+    const { submit, go, open, toolOf, tool, engine, id, read, versions, begun } = await atSlowGate();
     const one = { idempotency_key: "once" };
     const other = toolOf(await open({ verifiers: { read } }));
     const answers = await Promise.all([
@@ -77,9 +81,9 @@ describe("evidence that is being verified", () => {
       submit(LIE, undefined, one),
       submit(LIE, other, one),
     ]);
-    await begun;
     for (const answer of answers) expect(answer).toMatchObject({ status: "verifying" });
-    const ended = Promise.all([submit(LIE, undefined, one), submit(LIE, other, one)]);
+    await begun(2);
+    const ended = Promise.all([judged(tool, submit(LIE, tool, one)), judged(other, submit(LIE, other, one))]);
     go();
     for (const answer of await ended) expect(answer).toMatchObject({ code: "GATE_FAILED", attempts_left: 2 });
     expect(await versions()).toBe(2);
@@ -106,7 +110,7 @@ describe("evidence that is being verified", () => {
     const { submit, go, engine, phase, begun } = await atSlowGate();
     const passed = new Promise((resolve) => engine.on("gatePassed", resolve));
     expect(await submit(TRUTH)).toMatchObject({ status: "verifying" });
-    await begun;
+    await begun(1);
     go();
     await passed;
     expect(await phase()).toBe(2);
