@@ -16,7 +16,7 @@ import type { WatchedTools } from "../mcp/calls.js";
 import type { Registration } from "../mcp/changes.js";
 import type { CallingClient } from "../mcp/routed-tools.js";
 import { registerWorkflowTool } from "../mcp/tools.js";
-import { createEngine, type Engine } from "../phased/engine.js";
+import { createEngine, type Engine, submissionsOf } from "../phased/engine.js";
 import type { EngineOptions } from "../phased/options.js";
 import { type Actor, actorKey, type Owner } from "../ports/actor.js";
 import type { ContentProvider } from "../ports/content-provider.js";
@@ -143,6 +143,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     actions,
     poll,
     cleanupAfter,
+    answerWithin,
   } = options;
   if (workflows.length === 0) return undefined;
   const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
@@ -169,13 +170,19 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       const { logWorkflows, warnMissing } = await import("./announce.js");
       warnMissing(await logWorkflows(content, log), { canApprove, canSearch }, log);
     };
-    const tool = { maxTokens, actions, absentTools: canSearch ? undefined : [SEARCH_TOOL] };
+    const answerWithinMs = answerWithin === 0 ? Number.POSITIVE_INFINITY : answerWithin * 1000;
+    const tool = { maxTokens, actions, answerWithinMs, absentTools: canSearch ? undefined : [SEARCH_TOOL] };
+    const endCleanup =
+      cleanupAfter === undefined ? undefined : (await import("./operate.js")).cleanUpRegularly(engine, log);
     const shared = { name, ...tool, poll: poll === 0 ? undefined : { content, everyMs: poll * 1000 } };
     return {
       engine,
       http: { engine, tool },
       announce,
-      close: cleanupAfter === undefined ? undefined : (await import("./operate.js")).cleanUpRegularly(engine, log),
+      close: async () => {
+        await submissionsOf(engine).end();
+        await endCleanup?.();
+      },
       register: (server, { actor, telemetry }) =>
         registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), { ...shared, telemetry }),
     };

@@ -116,6 +116,12 @@ export function serveOptions() {
     ),
     ...attemptOptions(),
     maxCheckTime: limit("--max-check-time <seconds>", "time for all checks of one gate together", 120),
+    answerWithin: limit(
+      "--answer-within <seconds>",
+      "time until agents are told that the checks of a gate still run, and how to wait for them; 0 to answer when they have ended",
+      45,
+      0,
+    ),
     maxSessions: limit("--max-sessions <n>", "active sessions at the same time; 0 for no limit", 100, 0),
     maxEvidence: limit("--max-evidence <bytes>", "maximum size of one submission, in bytes of JSON", 10 * 1024 * 1024),
     cleanupAfter: parsed(

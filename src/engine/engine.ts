@@ -33,6 +33,8 @@ export interface EngineParts<Context, Names extends Failures, Seen extends Shown
   readonly limit: (context: Context, caller: Caller, operation: string) => Context;
   /** The caller that the engine is for; the host itself if missing. */
   readonly caller?: Caller;
+  /** Ends what goes on without a caller, before the storage is closed. */
+  readonly end?: () => Promise<void>;
 }
 
 export function partsFor<Context, Names extends Failures, Seen extends Shown>(
@@ -89,7 +91,9 @@ export function shellOf<Context, Names extends Failures, Seen extends Shown>(
     failed: (operation, error, sessionId) =>
       notifications.failed(operation, error, sessionId === undefined ? {} : { sessionId }),
     close: async () => {
-      if (caller === undefined) await storage.close?.();
+      if (caller !== undefined) return;
+      await parts.end?.();
+      await storage.close?.();
     },
   };
 }
@@ -155,7 +159,7 @@ export class SessionEngine<Names, Seen> {
     this.#shell.failed(operation, error, sessionId);
   }
 
-  /** Closes the storage; the engine of an actor leaves it open for the others. */
+  /** Ends checks that nobody waits for, and closes the storage; the engine of an actor leaves both to the host. */
   async close(): Promise<void> {
     await this.#shell.close();
   }

@@ -26,7 +26,7 @@ import {
   summaryOf,
   type WrittenBody,
 } from "./commit.js";
-import { addKey, findKey, type KeyedRequest, type Machine } from "./machine.js";
+import { addKey, findKey, findVersion, type KeyedRequest, type Machine } from "./machine.js";
 import { SessionLog } from "./session-log.js";
 
 export interface KernelOptions<Command, Event, Head> {
@@ -53,6 +53,8 @@ export interface KernelOptions<Command, Event, Head> {
 export interface Prepared<Command> {
   readonly command: Command;
   readonly payloads?: readonly Payload[];
+  /** True if the session need not remember the call's key. */
+  readonly forgetsKey?: boolean;
 }
 
 /** An answer for which nothing is written. */
@@ -214,6 +216,12 @@ export class Kernel<Command, Event, Head> {
     return this.#log.at(id, version);
   }
 
+  /** Returns the version that a key has led to, with whatever command; undefined if the session does not remember it. */
+  async ledTo(id: SessionId, key: string): Promise<number | undefined> {
+    const newest = await this.newest(id);
+    return newest && findVersion(newest.keys, key);
+  }
+
   /**
    * Answers a repeated call with the commit that the first call led to. This acknowledges the commit, so it must first be as
    * durable as one whose append was acknowledged.
@@ -311,7 +319,7 @@ export class Kernel<Command, Event, Head> {
   #decide(
     sessionId: SessionId,
     newest: Newest<Head> | undefined,
-    { command, payloads = [] }: Prepared<Command>,
+    { command, payloads = [], forgetsKey = false }: Prepared<Command>,
     request: KeyedRequest | undefined,
   ): Decided<Event, Head> {
     const { machine, hashKey } = this.#options;
@@ -320,7 +328,8 @@ export class Kernel<Command, Event, Head> {
     const decision = machine.decide(newest?.head, command, { at, version });
     if (!decision.ok) throw decision.error;
     const { events, head } = decision;
-    const keys = request === undefined ? (newest?.keys ?? []) : addKey(newest?.keys ?? [], request, version);
+    const known = newest?.keys ?? [];
+    const keys = request === undefined || forgetsKey ? known : addKey(known, request, version);
     const { schema } = machine;
     const named = keys.length === 0 ? undefined : keys;
     const stored = machine.store?.(events, head) ?? { events, head };

@@ -93,7 +93,11 @@ export function keyedRequest(key: string, command: unknown): KeyedRequest {
       details: { field: "idempotency_key", expected: `1 to ${KEY_LENGTH_MAX} characters` },
     });
   }
-  return { key, id: digest(key).slice(0, 24), print: digest(canonicalJson(command)).slice(0, 24) };
+  return { key, id: idOf(key), print: digest(canonicalJson(command)).slice(0, 24) };
+}
+
+function idOf(key: string): string {
+  return digest(key).slice(0, 24);
 }
 
 /** Returns a digest of a key that no other owner's key has, in 24 hexadecimal digits. */
@@ -113,6 +117,12 @@ export function findKey(keys: Keys, request: KeyedRequest): number | undefined {
     remedy: "Use a new key for a new command; repeat a command with exactly the same parameters.",
     details: { key: request.key },
   });
+}
+
+/** Returns the version that a key led to, with whatever command; undefined if the key is not remembered. */
+export function findVersion(keys: Keys, key: string): number | undefined {
+  const id = idOf(key);
+  return keys.find(([known]) => known === id)?.[1];
 }
 
 /** Adds a key and drops the oldest, but never the key that started the session. */

@@ -2,7 +2,9 @@
  * What tools, resources and prompts need of a host's MCP server, and of a call: the same for both SDKs. No SDK is imported,
  * since a host has one of them installed; sdk-1.ts and sdk-2.ts know the differences, and sdks.ts which one a server is of.
  */
+import { systemClock } from "../ports/clock.js";
 import type { PassedSchema } from "../tools/wire.js";
+import { RecentMap } from "../workflow/cache.js";
 
 /**
  * An MCP server of a host: the `McpServer` of `@modelcontextprotocol/server` 2.x, or the one of `@modelcontextprotocol/sdk`
@@ -73,6 +75,40 @@ export interface Form {
 export interface Filled {
   readonly content?: unknown;
   readonly first?: AskedFirst;
+}
+
+/** How long the client's user has for an answer, in milliseconds. The call is answered sooner, and a late answer counts, too. */
+export const ASK_MS = 600_000;
+
+/** The questions that clients have not answered, with the time. Some clients say that they can ask, and can't. */
+const asking = new RecentMap<string, number>(1000);
+
+/** Returns false if the question was put already and may still be answered: it is not put again by each repeated call. */
+export function beginAsking(key: string): boolean {
+  const now = systemClock.elapsed();
+  if (now - (asking.get(key) ?? Number.NEGATIVE_INFINITY) < ASK_MS) return false;
+  asking.set(key, now);
+  return true;
+}
+
+export function endAsking(key: string): void {
+  asking.delete(key);
+}
+
+/** Asks by a request to the client. Never rejects: where the client can't ask, or its answer is invalid, the question stays open. */
+export async function askWithin(
+  { key, ...form }: Form,
+  send: (form: Omit<Form, "key">) => Promise<{ readonly action: string; readonly content?: unknown }>,
+): Promise<Filled> {
+  if (!beginAsking(key)) return {};
+  try {
+    const { action, content } = await send(form);
+    return action === "accept" ? { content } : {};
+  } catch {
+    return {};
+  } finally {
+    endAsking(key);
+  }
 }
 
 /** A client's request to its model. */

@@ -6,10 +6,11 @@ import { PhasegateError } from "../errors.js";
 import type { PassedSchema } from "../tools/wire.js";
 import { isJsonObject } from "../workflow/json.js";
 import {
+  ASK_MS,
+  askWithin,
   type ClientCall,
   COMPLETABLE,
   type Complete,
-  type Filled,
   type Form,
   type Host,
   type HostServer,
@@ -19,9 +20,6 @@ import {
   type SamplingRequest,
   tellingBy,
 } from "./host.js";
-
-/** How long the client's user has for an answer, in milliseconds: clients themselves give up on a call after 60 s. */
-const ASK_MS = 50_000;
 
 /** The part of the SDK's server that is used. */
 interface Server1 extends HostServer {
@@ -160,10 +158,6 @@ function callOf({ server }: Server1, { signal, requestId, sessionId, _meta, send
       sendNotification({ method: "notifications/message", params: { level: "warning", logger: "phasegate", data } }),
     progress: (params) => sendNotification({ method: "notifications/progress", params }),
     sample: (params, options) => server.createMessage(params, options),
-    async ask({ key: _, ...form }): Promise<Filled> {
-      // Declined, not answered in time, or a client that says it can ask and can't: the request stays open.
-      const answer = await server.elicitInput(form, { signal, timeout: ASK_MS }).catch(() => undefined);
-      return answer?.action === "accept" ? { content: answer.content } : {};
-    },
+    ask: (form) => askWithin(form, (params) => server.elicitInput(params, { signal, timeout: ASK_MS })),
   };
 }

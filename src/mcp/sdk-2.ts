@@ -2,8 +2,12 @@
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import {
+  ASK_MS,
+  askWithin,
+  beginAsking,
   type ClientCall,
   COMPLETABLE,
+  endAsking,
   type Filled,
   type Form,
   type Host,
@@ -79,16 +83,23 @@ function callOf({ server }: Server2, ctx: ServerContext): ClientCall {
     warn: (data) => mcpReq.log("warning", data, "phasegate"),
     progress: (params) => mcpReq.notify({ method: "notifications/progress", params }),
     sample: (params, options) => mcpReq.requestSampling(params, options),
-    ask: (form) => ask(mcpReq.inputResponses, form),
+    // Clients of protocols up to 2025-11-25 are asked during the call.
+    ask: (form) =>
+      mcpReq.envelope === undefined
+        ? askWithin(form, (params) => mcpReq.elicitInput(params, { signal, timeout: ASK_MS }))
+        : ask(mcpReq.inputResponses, form),
   };
 }
 
-/** The client makes the call twice, the second time with the answer. */
+/** The client makes the call twice, the second time with the answer. One that can't ask makes it without: it is asked once. */
 async function ask(responses: Record<string, unknown> | undefined, form: Form): Promise<Filled> {
   const { key, ...params } = form;
   const { inputRequired, inputResponse } = await import("@modelcontextprotocol/server");
   const response = inputResponse(responses, key);
-  if (response.kind === "missing")
+  if (response.kind === "missing") {
+    if (!beginAsking(key)) return {};
     return { first: inputRequired({ inputRequests: { [key]: inputRequired.elicit(params) } }) };
+  }
+  endAsking(key);
   return response.kind === "elicit" && response.action === "accept" ? { content: response.content } : {};
 }

@@ -18,13 +18,22 @@ import type { PreparedOr } from "../log/log.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { Skips } from "../rules/options.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
-import type { SessionId } from "../workflow/names.js";
+import { type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadWaived } from "./approval/requests.js";
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
-import { execute, loadPlanned, phaseAsked, preparing, requestFor, requirePhase } from "./context.js";
-import type { EngineContext } from "./engine-context.js";
-import { type CompleteResult, describe, ruleSurroundings } from "./gate-answer.js";
+import {
+  execute,
+  loadPlanned,
+  loadSession,
+  phaseAsked,
+  preparing,
+  refuseUnapproved,
+  requestFor,
+  requirePhase,
+} from "./context.js";
+import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import { type CompleteResult, describe, isGateEvent, ruleSurroundings } from "./gate-answer.js";
 import { landing, submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
@@ -47,32 +56,82 @@ export interface CompleteRequest<Phase extends number = number, Evidence = unkno
   readonly idempotencyKey?: string;
 }
 
+/** Which submission is asked for. */
+interface SubmissionRequest {
+  readonly phase: number;
+  readonly idempotencyKey: string;
+}
+
 /** A request whose evidence was checked and copied on arrival. */
 interface CopiedRequest extends Omit<CompleteRequest, "evidence"> {
   readonly submission: SafeEvidence;
+  /** The key of a call that has none of its own: it is remembered if something was run for the call. */
+  readonly answerKey?: string | undefined;
 }
 
 /** Takes evidence to the gate of the current phase, and advances the session if it passes. */
 export async function completePhase(
   context: EngineContext,
   id: SessionId,
-  { phase, submission, noted, idempotencyKey, ...followed }: CopiedRequest,
+  { phase, submission, noted, idempotencyKey, answerKey, ...followed }: CopiedRequest,
 ): Promise<CompleteResult> {
-  const request = requestFor(idempotencyKey, ["completePhase", phase, submission.evidence]);
+  const request = requestFor(idempotencyKey ?? answerKey, ["completePhase", phase, submission.evidence]);
   // A snapshot that is taken now would have the work in it, so a submission without one is refused.
   const unchecked = { snapshotsFirst: false };
   const executed = await execute<{ asked: number }>(
     context,
     id,
-    preparing(context, id, createJudge(context, phase, { submission, noted, followed })),
+    preparing(
+      context,
+      id,
+      createJudge(context, phase, { submission, noted, followed, isKeyed: idempotencyKey !== undefined }),
+    ),
     request,
     unchecked,
   );
   // The session already waits for a decision on the same evidence: that question is the answer again.
   const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
+  return answerTo(context, outcome, Object.keys(submission.evidence));
+}
+
+/**
+ * Returns the answer to an earlier submission, with the names of its evidence; undefined if the session remembers no submission
+ * with this key.
+ */
+export async function findSubmission(
+  context: EngineContext,
+  id: SessionId,
+  { phase, idempotencyKey }: SubmissionRequest,
+): Promise<{ readonly result: CompleteResult; readonly submitted: readonly string[] } | undefined> {
+  await loadSession(context, id, { snapshotsFirst: false });
+  const version = await context.kernel.ledTo(id, idempotencyKey);
+  if (version === undefined) return undefined;
+  const outcome = await context.kernel.again(id, version);
+  const event = outcome.events.find(isGateEvent);
+  if (event?.phase !== phase) {
+    throw new PhasegateError(
+      "IDEMPOTENCY_KEY_REUSED",
+      `the key ${shown(idempotencyKey)} is not of a submission for phase ${phase}`,
+      {
+        remedy: "Use the key and the phase that the submission had.",
+        details: { key: idempotencyKey },
+      },
+    );
+  }
+  await refuseUnapproved(context, outcome);
+  const { evidence } = event;
+  const submitted = "inline" in evidence ? Object.keys(evidence.inline) : evidence.names;
+  return { result: await answerTo(context, outcome, submitted), submitted };
+}
+
+async function answerTo(
+  context: EngineContext,
+  outcome: PhasedOutcome,
+  submitted: readonly string[],
+): Promise<CompleteResult> {
   const structure = await context.pinned.structure(outcome);
   const accepted = await loadWaived(context, outcome, structure);
-  return describe(context, outcome, structure, { accepted, submitted: Object.keys(submission.evidence) });
+  return describe(context, outcome, structure, { accepted, submitted });
 }
 
 /** The verdict on a submission with all that is recorded, and what it depends on. */
@@ -89,6 +148,8 @@ interface Evaluation {
   /** Those of the phase that is entered. */
   readonly snapshots: Snapshot[] | undefined;
   readonly skips: Skips | undefined;
+  /** True if verifiers or snapshots were run. */
+  readonly hasRun: boolean;
 }
 
 /**
@@ -98,7 +159,12 @@ interface Evaluation {
 function createJudge(
   context: EngineContext,
   number: number,
-  { submission, noted, followed }: Pick<Submitted, "submission" | "followed"> & Pick<CompleteRequest, "noted">,
+  {
+    submission,
+    noted,
+    followed,
+    isKeyed,
+  }: Pick<Submitted, "submission" | "followed"> & Pick<CompleteRequest, "noted"> & { readonly isKeyed: boolean },
 ) {
   let evaluation: Evaluation | undefined;
   return async (
@@ -128,11 +194,15 @@ function createJudge(
       evaluation = { ...(await evaluate(context, submitted, confirm)), dependsOn };
     }
     if (followed.signal?.aborted) throw cancelled("completePhase");
-    const { judged, payloads, snapshots, skips } = evaluation;
+    const { judged, payloads, snapshots, skips, hasRun } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = ticks && (await ticks.tickedBefore(context, session, structure, phase));
     const command = { ...judged, type: "completePhase", phase: number, noted, waived, ...tickedBefore } as const;
-    return { command: { command, structure, limits: context.options.limits, snapshots, skips }, payloads };
+    return {
+      command: { command, structure, limits: context.options.limits, snapshots, skips },
+      payloads,
+      forgetsKey: !isKeyed && !hasRun,
+    };
   };
 }
 
@@ -235,6 +305,7 @@ async function evaluate(
     payloads: [...stored.payloads, ...(output?.payloads ?? []), ...(begun?.payloads ?? [])],
     snapshots: begun?.snapshots,
     skips,
+    hasRun: judged.verification !== undefined || begun !== undefined,
   };
 }
 

@@ -318,7 +318,8 @@ async function newestSessions({ options, notifications, caller }: EngineContext)
   }
 }
 
-async function refuseUnapproved(
+/** Throws `APPROVAL_REFUSED` if a session is behind an approval that this host does not accept. */
+export async function refuseUnapproved(
   { pinned, approvalGuard }: EngineContext,
   session: PhasedSession,
   mayUndo?: Execution["mayUndo"],

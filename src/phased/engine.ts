@@ -1,6 +1,5 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
 import { type EngineParts, partsFor, SessionEngine, shellOf } from "../engine/engine.js";
-import type { EvidenceLimits } from "../gate/evidence.js";
 import { type Actor, type Authorize, byOwner } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import { Operations } from "../runtime/operations.js";
@@ -9,10 +8,18 @@ import type { AwaitedApproval, AwaitedWaiver } from "./approval/ledger.js";
 import type { CleanupRequest, CleanupResult } from "./lists.js";
 import { type EngineNotifications, Notifications } from "./notifications.js";
 import { checkEngineOptions, type EngineOptions, resolveOptions } from "./options.js";
-import { type EvidenceByPhase, type LoadedContext, Session } from "./session.js";
+import { type EvidenceByPhase, type LoadedContext, Session, type SessionParts } from "./session.js";
 import type { StartRequest, StartResult } from "./start.js";
 import type { SessionCommit } from "./state/machine.js";
 import type { Statistics, StatisticsRequest } from "./statistics.js";
+import { Submissions } from "./submissions.js";
+
+let submissionsIn: (engine: Engine) => Submissions;
+
+/** Returns what is being verified by an engine: for the tool, and for a server that ends. Not for hosts. */
+export function submissionsOf(engine: Engine): Submissions {
+  return submissionsIn(engine);
+}
 
 type PhasedParts = EngineParts<LoadedContext, EngineNotifications, SessionCommit>;
 
@@ -23,14 +30,18 @@ type PhasedParts = EngineParts<LoadedContext, EngineNotifications, SessionCommit
  * operations), `STORAGE_FAILED` or `INTERNAL`.
  */
 export class Engine extends SessionEngine<EngineNotifications, SessionCommit> {
+  static {
+    submissionsIn = (engine) => engine.#shared.submissions;
+  }
+
   readonly #parts: PhasedParts;
-  readonly #evidenceLimits: EvidenceLimits;
+  readonly #shared: SessionParts;
 
   /** @internal Engines are made by {@link createEngine}, and by `as` of another one. */
-  constructor(parts: PhasedParts, evidenceLimits: EvidenceLimits) {
+  constructor(parts: PhasedParts, shared: SessionParts) {
     super(shellOf(parts));
     this.#parts = parts;
-    this.#evidenceLimits = evidenceLimits;
+    this.#shared = shared;
   }
 
   /**
@@ -40,7 +51,7 @@ export class Engine extends SessionEngine<EngineNotifications, SessionCommit> {
    * @throws {PhasegateError} `INVALID_INPUT` when the actor's name, team or roles are invalid.
    */
   as(actor: Actor, authorize: Authorize = byOwner): Engine {
-    return new Engine(partsFor(this.#parts, actor, authorize), this.#evidenceLimits);
+    return new Engine(partsFor(this.#parts, actor, authorize), this.#shared);
   }
 
   /**
@@ -53,8 +64,8 @@ export class Engine extends SessionEngine<EngineNotifications, SessionCommit> {
   session(workflowOrId: Workflow | string, sessionId = ""): Session {
     // What is neither a text nor a workflow is refused as an id.
     const isWorkflow = typeof workflowOrId === "object" && workflowOrId !== null && "definition" in workflowOrId;
-    if (!isWorkflow) return new Session(this.#parts.operations, this.#evidenceLimits, workflowOrId);
-    return new Session(this.#parts.operations, this.#evidenceLimits, sessionId, workflowOrId.definition.structure.type);
+    if (!isWorkflow) return new Session(this.#parts.operations, this.#shared, workflowOrId);
+    return new Session(this.#parts.operations, this.#shared, sessionId, workflowOrId.definition.structure.type);
   }
 
   /** Lists all workflows; broken ones with their diagnostics. */
@@ -123,8 +134,10 @@ export function createEngine(given: EngineOptions): Engine {
   const context = () => loaded ?? load();
   const { maxConcurrent } = limits;
   const operations = new Operations({ context, notifications, clock, maxConcurrent, engine: "phased", telemetry });
+  const submissions = new Submissions(clock);
   const parts: PhasedParts = {
     kind: "phased",
+    end: () => submissions.end(),
     storage,
     notifications,
     operations,
@@ -132,5 +145,5 @@ export function createEngine(given: EngineOptions): Engine {
     read: (context, commit) => context.phased.readWatched(context, commit),
     limit: (context, caller, operation) => context.phased.limitedFor(context, caller, operation),
   };
-  return new Engine(parts, evidenceLimits);
+  return new Engine(parts, { evidenceLimits, submissions });
 }

@@ -181,7 +181,8 @@ function failedChecks({ verification = [] }: GateEvent): boolean[] {
 
 type GateEvent = EventOf<"gate_passed" | "gate_failed" | "approval_requested">;
 
-function isGateEvent(event: SessionEvent): event is GateEvent {
+/** Returns true for the event of a submission: it was judged, or waits for an approval. */
+export function isGateEvent(event: SessionEvent): event is GateEvent {
   return event.type === "gate_passed" || event.type === "gate_failed" || event.type === "approval_requested";
 }
 

@@ -9,6 +9,7 @@
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts), what a host may note on a
  *   submission (state/noted.ts)
+ * - submissions.ts: which submissions go on without their callers, and when other evidence is refused meanwhile
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes requests for waivers and persons' decisions, ledger.ts checks those in the log; the rules
  *   that routed sessions share are in src/approval
@@ -75,7 +76,7 @@ import {
   retryPhase,
   rollback,
 } from "./commands.js";
-import { completePhase } from "./complete-phase.js";
+import { completePhase, findSubmission } from "./complete-phase.js";
 import { completeTask } from "./complete-task.js";
 import { executeCommand, loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, type LoadedSession, WorkflowList } from "./engine-context.js";
@@ -142,6 +143,7 @@ const onSession = {
     decideWaiver(context, id, "deny", request),
   completeTask,
   completePhase,
+  submission: findSubmission,
   pause,
   resume,
   retryPhase,

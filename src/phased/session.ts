@@ -39,11 +39,18 @@ import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { Keyed } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { SessionCommit } from "./state/machine.js";
+import type { Judged, Submissions, Verifying, Waiting } from "./submissions.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 
 /** What the operations share, and the operations themselves once they are loaded. */
 export interface LoadedContext extends EngineContext {
   readonly phased: Phased;
+}
+
+/** What all sessions of an engine share. */
+export interface SessionParts {
+  readonly evidenceLimits: EvidenceLimits;
+  readonly submissions: Submissions;
 }
 
 /** The type of each phase's evidence, by the phase's number. */
@@ -64,18 +71,13 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   /** The session's id. */
   readonly id: string;
   readonly #operations: Operations<LoadedContext>;
-  readonly #evidenceLimits: EvidenceLimits;
+  readonly #parts: SessionParts;
   readonly #workflowType: string | undefined;
 
   /** @internal Sessions are made by {@link Engine.session}. */
-  constructor(
-    operations: Operations<LoadedContext>,
-    evidenceLimits: EvidenceLimits,
-    id: string,
-    workflowType?: string,
-  ) {
+  constructor(operations: Operations<LoadedContext>, parts: SessionParts, id: string, workflowType?: string) {
     this.#operations = operations;
-    this.#evidenceLimits = evidenceLimits;
+    this.#parts = parts;
     this.#workflowType = workflowType;
     this.id = id;
   }
@@ -141,16 +143,45 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
     evidence: Evidence[N],
     request: Omit<CompleteRequest, "phase" | "evidence"> = {},
   ): Promise<CompleteResult> {
-    let submission: SafeEvidence;
-    try {
-      // Copied at once, as is what the host notes: later changes by the caller must not become evidence.
-      submission = checkEvidenceSafety(evidence, this.#evidenceLimits);
-    } catch (error) {
-      return this.#operations.run("completePhase", () => Promise.reject(error));
-    }
-    const isSuccess = (answer: CompleteResult) => answer.passed || answer.awaiting !== undefined;
-    const noted = isOpen(request.noted) ? { ...request.noted } : request.noted;
-    return this.#run("completePhase", { ...request, phase, submission, noted }, isSuccess);
+    return this.#withCopy(evidence, (submission) => this.#judge(phase, submission, request));
+  }
+
+  /**
+   * Submits evidence as `completePhase` does, and answers within a time: if it is still being verified then, that is the answer,
+   * and the checks go on in this process. `submission` waits for the result, and so does the same call. Other evidence for the
+   * phase is refused meanwhile. `request.signal` ends the checks only as long as nobody was told of them.
+   * @throws {PhasegateError} `INVALID_TRANSITION` also when other evidence is being verified in this process.
+   */
+  submit<N extends Phase>(
+    phase: N,
+    evidence: Evidence[N],
+    { answerWithinMs, signal, onCheck, ...request }: Omit<CompleteRequest, "phase" | "evidence"> & Waiting,
+  ): Promise<Judged | Verifying> {
+    const { submissions } = this.#parts;
+    const { idempotencyKey, noted } = { ...request, noted: copyOf(request.noted) };
+    return this.#withCopy(evidence, async (copy) => {
+      // Who may not see the session learns nothing of what is verified.
+      if (submissions.of(this.id) !== undefined) await this.state();
+      const submission = { phase, evidence: copy.evidence, idempotencyKey };
+      return submissions.submit(this.id, submission, { answerWithinMs, signal, onCheck }, (followed, key) => {
+        const answerKey = idempotencyKey === undefined ? key : undefined;
+        return this.#judge(phase, copy, { ...request, ...followed, noted, answerKey });
+      });
+    });
+  }
+
+  /**
+   * Returns the answer to an earlier submission, by its idempotency key, or by the one that `submit` has answered; waits for it if
+   * it is being verified in this process. Undefined if the session remembers no such submission: it was never judged, or is being
+   * verified in another process.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key is not of a submission for this phase.
+   */
+  async submission(phase: Phase, idempotencyKey: string, waiting: Waiting): Promise<Judged | Verifying | undefined> {
+    await this.state();
+    const running = this.#parts.submissions.wait(this.id, phase, idempotencyKey, waiting);
+    if (running !== undefined) return running;
+    const found = await this.#run("submission", { phase, idempotencyKey });
+    return found && { status: "judged", ...found };
   }
 
   /** Returns the state of the session, from its head alone. */
@@ -368,6 +399,27 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
     return this.#run("denyWaiver", request);
   }
 
+  /** Copies evidence at once: later changes by the caller must not become evidence. */
+  #withCopy<T>(evidence: unknown, use: (copy: SafeEvidence) => Promise<T>): Promise<T> {
+    let copy: SafeEvidence;
+    try {
+      copy = checkEvidenceSafety(evidence, this.#parts.evidenceLimits);
+    } catch (error) {
+      return this.#operations.run("completePhase", () => Promise.reject(error));
+    }
+    return use(copy);
+  }
+
+  #judge(
+    phase: number,
+    submission: SafeEvidence,
+    request: Omit<CompleteRequest, "phase" | "evidence"> & { readonly answerKey?: string | undefined },
+  ): Promise<CompleteResult> {
+    const isSuccess = (answer: CompleteResult) => answer.passed || answer.awaiting !== undefined;
+    const noted = copyOf(request.noted);
+    return this.#run("completePhase", { ...request, phase, submission, noted }, isSuccess);
+  }
+
   /** Does something with this session, which must be on the workflow that the host has named. */
   #run<Name extends keyof SessionOperations>(
     name: Name,
@@ -379,4 +431,9 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
       context.phased.operate(workflowType ? { ...context, workflowType } : context, this.id, name, request);
     return this.#operations.run(name, work, succeeded);
   }
+}
+
+/** Returns a copy of what a host notes: later changes must not be noted. What can't be noted is refused later. */
+function copyOf(noted: CompleteRequest["noted"]): CompleteRequest["noted"] {
+  return isOpen(noted) ? { ...noted } : noted;
 }

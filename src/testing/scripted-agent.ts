@@ -7,7 +7,7 @@ export interface AgentTool {
   dispatch(input: unknown): Promise<AgentAnswer>;
 }
 
-export type AgentAnswer = { readonly status: "success" | "error"; readonly [key: string]: unknown };
+export type AgentAnswer = { readonly status: "success" | "error" | "verifying"; readonly [key: string]: unknown };
 
 export type AgentCall = { readonly action: string; readonly [key: string]: unknown };
 

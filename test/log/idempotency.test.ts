@@ -51,6 +51,15 @@ describe("idempotency keys", () => {
     );
   });
 
+  it("lead to their commit, whatever the command was; not if the session need not remember them", async () => {
+    const { kernel } = makeKernel();
+    expect(await kernel.ledTo(ID, "k1")).toBeUndefined();
+    await kernel.execute(ID, adding(1), request(1));
+    await kernel.execute(ID, () => ({ command: { add: 2 }, forgetsKey: true }), request(2));
+    expect(await kernel.ledTo(ID, "k1")).toBe(1);
+    expect(await kernel.ledTo(ID, "k2")).toBeUndefined();
+  });
+
   it("are limited to the last sixteen and the one that started the session", () => {
     expect(KEYS_MAX).toBe(16);
     let keys: Keys = [];

@@ -1,5 +1,6 @@
 import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/ports/clock.js";
 import { run } from "../cli/run-cli.js";
 import { connectToServe } from "../cli/serve-client.js";
 import { waitingSession } from "../cli/waiting-session.js";
@@ -152,6 +153,56 @@ approval: {prompt: "Well?"}
     expect(asked[0]?.message).toContain('"note": "\\u202e\\u200bok\\u0007\\u061c\\u00ad\\udb40\\udc41\\udb40\\udc7f');
     expect(asked[0]?.message).not.toMatch(/[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}]/u);
     expect(asked[0]?.message).toMatch(/… and \d+ more characters that are not shown$/);
+  });
+});
+
+describe("a client that says it can ask its user, and", () => {
+  const waits = { status: "success", awaiting_approval: true, checkpoint_passed: false, next: { action: "get_state" } };
+  /** The time that a person has within a call is over at once. */
+  const clock = {
+    now: Date.now,
+    after: (milliseconds: number, callback: () => void) =>
+      systemClock.after(milliseconds === 20_000 ? 20 : milliseconds, callback),
+  };
+
+  it.each<[string, ((asked: Asked) => ElicitResult | Promise<ElicitResult>) | undefined]>([
+    ["has no handler", undefined],
+    [
+      "whose handler throws",
+      () => {
+        throw new Error("no window");
+      },
+    ],
+    ["never answers", () => new Promise(() => {})],
+    ["answers something else", () => ({ action: "accept", content: { decision: ["approve"] } })],
+    ["answers nothing that it may", () => Object({ well: "yes" })],
+  ])("%s gets no error: the answer says what waits, and how else it is approved", async (_, answer) => {
+    const prepare = (client: Client) => {
+      if (answer === undefined) client.registerCapabilities({ elicitation: {} });
+      else user(answer).prepare(client);
+    };
+    const { call, ask, submit, engine, signed, sessionId } = await atOpenGate({ ...UNSIGNED, clock }, prepare);
+    const { isError, structuredContent } = await call(submit);
+    expect(isError ?? false).toBe(false);
+    expect(structuredContent).toMatchObject({ ...waits, approval: { how: expect.stringContaining("end your turn") } });
+    expect(await ask(submit)).toMatchObject(waits);
+    await engine.session(sessionId).approve(await signed(sessionId));
+    expect(await ask({ action: "get_state", session_id: sessionId })).toMatchObject({ current_phase: 3 });
+  });
+
+  it("answers late, approves nevertheless; until then it is asked once", async () => {
+    let decide = (_: ElicitResult) => {};
+    const late = new Promise<ElicitResult>((resolve) => {
+      decide = resolve;
+    });
+    const { asked, prepare } = user(() => late);
+    const { ask, submit, engine } = await atOpenGate({ ...UNSIGNED, clock }, prepare);
+    expect(await ask(submit)).toMatchObject(waits);
+    expect(await ask(submit)).toMatchObject(waits);
+    expect(asked).toHaveLength(1);
+    const approved = new Promise((resolve) => engine.on("approved", resolve));
+    decide(yes());
+    expect(await approved).toMatchObject({ phase: 2, by: "client user", authenticated: false });
   });
 });
 

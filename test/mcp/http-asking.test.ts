@@ -29,6 +29,24 @@ describe("over HTTP, a server", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it.each(GENERATIONS)(
+    "asks a client of protocol %s once if it can't ask its user, and then says what waits",
+    async (generation) => {
+      const made = await makeAsking({ allowUnsignedApprovals: true });
+      const { sessionId } = await made.waiting();
+      await made.engine.session(sessionId).approve(await made.signed(sessionId));
+      const { url } = await serveMcp({ register: (server) => registerWorkflowTool(server, made.engine) });
+      const prepare = (client: Client) => client.registerCapabilities({ elicitation: {} });
+      const { ask } = await connectTo(url, generation, { prepare });
+      const submit = { action: "complete_phase", session_id: sessionId, phase: 2, evidence: { tests_pass: true } };
+      // The newer protocol has the client itself ask and call again: its own SDK gives up on the first call.
+      const first = ask(submit);
+      if (generation === "2026") await expect(first).rejects.toThrow();
+      else expect(await first).toMatchObject({ awaiting_approval: true });
+      expect(await ask(submit)).toMatchObject({ awaiting_approval: true, next: { action: "get_state" } });
+    },
+  );
+
   it("asks the model of the client that is calling, of several that call at once", async () => {
     const clients = new AsyncLocalStorage<CallingClient>();
     const { engine } = routed(new SamplingDecider({ server: () => clients.getStore() }));

@@ -2,9 +2,11 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { registerWorkflowTool } from "phasegate/mcp";
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
+import { systemClock } from "../../src/ports/clock.js";
 import { makeEngine } from "../support/make-engine.js";
 import { startVerified } from "../support/verified.js";
 import { testsWith } from "./host-servers.js";
@@ -37,13 +39,23 @@ describe("a client of the older SDK", () => {
     });
   });
 
-  it("gets no error if its user is asked and it can't ask: the gate waits", async () => {
-    const { engine, sessionId } = await startVerified(["approval: {prompt: Well?}\n"], {
-      allowUnsignedApprovals: true,
-    });
+  it.each([
+    ["has no handler for it", undefined],
+    ["never answers", () => new Promise<never>(() => {})],
+    ["has a handler that throws", () => Promise.reject(new Error("no window"))],
+    ["answers what is no answer", async () => ({ action: "accept" as const, content: { decision: 5 } })],
+  ])("gets no error if its user is asked and it %s: the gate waits", async (_, answer) => {
+    const clock = {
+      now: Date.now,
+      after: (milliseconds: number, callback: () => void) =>
+        systemClock.after(milliseconds === 20_000 ? 20 : milliseconds, callback),
+    };
+    const options = { allowUnsignedApprovals: true, clock };
+    const { engine, sessionId } = await startVerified(["approval: {prompt: Well?}\n"], options);
     const server = new McpServer({ name: "host", version: "1.0.0" });
     registerWorkflowTool(server, engine);
     const client = new Client({ name: "agent", version: "1.0.0" }, { capabilities: { elicitation: {} } });
+    if (answer !== undefined) client.setRequestHandler(ElicitRequestSchema, answer);
     const [one, other] = InMemoryTransport.createLinkedPair();
     await Promise.all([server.connect(other), client.connect(one)]);
     onTestFinished(() => client.close());

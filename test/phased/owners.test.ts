@@ -25,6 +25,8 @@ const CALLS: Record<string, (engine: Engine, id: string) => Promise<unknown>> = 
   document: (engine, id) => engine.session(id).document("guide.md"),
   completeTask: (engine, id) => engine.session(id).completeTask(1, 1),
   completePhase: (engine, id) => engine.session(id).completePhase(1, built),
+  submit: (engine, id) => engine.session(id).submit(1, built, { answerWithinMs: 1000 }),
+  submission: (engine, id) => engine.session(id).submission(1, "key", { answerWithinMs: 1000 }),
   approval: (engine, id) => engine.session(id).approval(),
   approve: (engine, id) => engine.session(id).approve({ by: "bob", evidenceHash: "" }),
   deny: (engine, id) => engine.session(id).deny({ by: "bob", evidenceHash: "", note: "no" }),

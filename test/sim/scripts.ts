@@ -1,5 +1,5 @@
 /** What writers do in the small worlds that are explored whole: each makes one call on a session that was set up before. */
-import type { Engine } from "phasegate";
+import { type Engine, PhasegateError } from "phasegate";
 import type { RoutedEngine } from "phasegate/routed";
 import { PhasedProduct } from "./phased.js";
 import type { Op } from "./phased-model.js";
@@ -55,6 +55,29 @@ class ScriptedPhased extends PhasedProduct implements Scripted<Engine> {
   }
 }
 
+/** Writers whose calls are answered before the checks have ended: they ask for the result until there is one. */
+class AnsweredInTime extends ScriptedPhased {
+  override async perform(engine: Engine, sessionId: string, op: Op, idempotencyKey: string, signal?: AbortSignal) {
+    if (op.type !== "submit") return super.perform(engine, sessionId, op, idempotencyKey, signal);
+    const session = engine.session(sessionId);
+    const left = signal && { signal };
+    // Time stands still here: the answer competes with all that happens from the call on.
+    const submit = () => session.submit(op.phase, this.evidenceOf(op), { answerWithinMs: 0, idempotencyKey, ...left });
+    let answer = await submit();
+    while (answer.status === "verifying") {
+      // Who leaves now does not know what becomes of it, as after a failure of the store.
+      if (signal?.aborted) {
+        const details = { operation: "submit", outcome: "unknown" } as const;
+        throw new PhasegateError("STORAGE_FAILED", "the writer has left", { remedy: "Ask again.", details });
+      }
+      const waiting = { answerWithinMs: Number.POSITIVE_INFINITY, ...left };
+      answer = (await session.submission(op.phase, idempotencyKey, waiting)) ?? (await submit());
+    }
+    const { version, passed, attempt } = answer.result;
+    return { version, passed, attempt };
+  }
+}
+
 class ScriptedRouted extends RoutedProduct implements Scripted<RoutedEngine> {
   readonly #tasks: Tasks<RoutedOp>;
   readonly #ids: string[] = [];
@@ -100,6 +123,7 @@ const SUBMITTING: Tasks<Op> = {
 export const PHASED_SCRIPTS = {
   "evidence and a pause": phased(SUBMITTING),
   "evidence and a pause, watched": phased({ ...SUBMITTING, isWatched: true }),
+  "evidence that is answered in time, and a pause": (world: World<Engine>) => new AnsweredInTime(world, SUBMITTING),
   "an approval, and other evidence": phased({
     before: [
       { place: 0, op: submit(1, 11) },

@@ -43,7 +43,7 @@ const TAKES: Readonly<Record<Action, string>> = {
   get_task: "session_id phase task_number | cursor",
   get_document: "session_id path | cursor",
   complete_task: "session_id phase | task_number note outcome skipped idempotency_key",
-  complete_phase: "session_id phase evidence | idempotency_key",
+  complete_phase: "session_id phase | evidence idempotency_key",
   request_waiver: "session_id phase fields reason | idempotency_key",
   get_state: "session_id | brief phase cursor",
   list_sessions: "| status cursor",

@@ -78,6 +78,8 @@ export async function runVerifiers(
     onCheck?.(index);
     let isMet = false;
     try {
+      // Who is told may have stopped it.
+      signal.throwIfAborted();
       const result = await verify(check, verifiers, signal);
       isMet = result?.ok === true;
       return result;

@@ -50,7 +50,7 @@ export const PARAMETERS = {
 /** The name of a parameter. */
 export type Parameter = keyof typeof PARAMETERS;
 
-const { session_id, workflow_type, phase, task_number, path, evidence, fields, reason, to_phase } = PARAMETERS;
+const { session_id, workflow_type, phase, task_number, path, fields, reason, to_phase } = PARAMETERS;
 
 const OPTIONAL = z.partial(z.object(PARAMETERS)).shape;
 
@@ -111,8 +111,15 @@ export const ACTIONS = {
     usual: ["task_number"],
   },
   complete_phase: {
-    summary: "Submit the evidence for the current phase",
-    takes: z.strictObject({ session_id, phase, evidence, ...may("idempotency_key") }),
+    summary: "Submit the evidence for the current phase; without evidence, wait for what was submitted under the key",
+    takes: z.strictObject({ session_id, phase, ...may("evidence", "idempotency_key") }).check(
+      z.refine(({ evidence, idempotency_key: key }) => evidence !== undefined || key !== undefined, {
+        path: ["evidence"],
+        // With other faults, too: all are reported at once.
+        when: ({ value }) => Object(value) === value,
+      }),
+    ),
+    usual: ["evidence"],
   },
   request_waiver: {
     summary: "Ask a person to waive what can't be met",
@@ -310,7 +317,7 @@ function descriptionOf(name: string, schema: z.ZodMiniType, actions: readonly Ac
 /** Returns the schema that all answers share. */
 export function outputSchema(): ObjectSchema {
   const schema = z.looseObject({
-    status: z.enum(["success", "error"]),
+    status: z.enum(["success", "error", "verifying"]),
     action: z.string(),
     // Null where no call of the agent's helps: the session is over, or `blocked` says whom to ask.
     next: z.nullish(z.looseObject({})),
@@ -322,8 +329,8 @@ export function outputSchema(): ObjectSchema {
 
 /** An answer: `status`, `action`, and the action's own fields. */
 export type WorkflowResponse = {
-  /** The outcome: `success` if the action was executed. */
-  readonly status: "success" | "error";
+  /** The outcome: `success` if the action was executed, `verifying` while the checks of its evidence run. */
+  readonly status: "success" | "error" | "verifying";
   /** The action; empty if the call named none. */
   readonly action: string;
   readonly [key: string]: unknown;
@@ -351,6 +358,8 @@ export interface ToolContext extends DispatchOptions {
   readonly absentTools: readonly string[];
   /** The budget of an answer, in characters of JSON. */
   readonly maxChars: number;
+  /** How long the checks of a gate may take before the answer is that they run, in milliseconds. */
+  readonly answerWithinMs: number;
   /** Takes the names of the call's parameters that are objects and were sent as texts of JSON. */
   readonly sentAsText?: string[];
   /** The durations of each action; calls without a known action count as `unknown`. */

@@ -3,6 +3,8 @@
  * refusal contains placeholders that would not pass, since a valid call would invite claims of work that
  * was not done. What can't be done has a call of its own: a request for a waiver.
  */
+
+import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { conceal, WHOLE } from "../../gate/check-gate.js";
 import { withoutExamples } from "../../gate/format.js";
 import { formOfMembers } from "../../gate/forms.js";
@@ -10,7 +12,10 @@ import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/requests.js";
+import { submissionsOf } from "../../phased/engine.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
+import type { Verifying } from "../../phased/submissions.js";
+import type { StateView } from "../../phased/views.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";
 import { action } from "../dispatch.js";
@@ -23,6 +28,7 @@ import {
   BLANKS_MAX,
   blockedBy,
   CALL,
+  type NextCall,
   nextCall,
   planBlanks,
   refusePlaceholder,
@@ -33,7 +39,7 @@ import {
 import { withOpenedPhase } from "./phases.js";
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
 import { skipNotice } from "./shapes.js";
-import { callFrom } from "./state.js";
+import { callFrom, verifyingNotice } from "./state.js";
 
 /** What runs the actions of this file. */
 export const GATES = {
@@ -43,28 +49,83 @@ export const GATES = {
 
 async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
-  const { signal, onCheck, noted } = context;
+  const { signal, onCheck, noted, answerWithinMs } = context;
   const session = context.engine.session(sessionId);
-  const result = await session.completePhase(phase, evidence, { idempotencyKey, signal, onCheck, noted });
-  const submitted = Object.keys(evidence);
+  const how = { signal, onCheck, answerWithinMs };
+  const begun = submissionsOf(context.engine).clock.elapsed();
+  const answer =
+    evidence === undefined
+      ? await session.submission(phase, String(idempotencyKey), how)
+      : await session.submit(phase, evidence, { ...how, idempotencyKey, noted });
+  if (answer === undefined) throw notSubmitted(phase);
+  if (answer.status === "verifying") return verifying(await session.state(), answer);
+  const { result, submitted } = answer;
   if (result.passed) return accepted(context, result);
   const { waiverAsked, awaiting } = result;
   if (waiverAsked !== undefined) {
-    await askForWaiver(context, waiverAsked);
+    await askForWaiver(context, waiverAsked, begun);
     if (result.problems.every(({ field }) => waiverAsked.fields.includes(field)))
       return waiverAnswer(context, { ...result, fields: waiverAsked.fields }, result);
   }
   if (awaiting === undefined) {
     const pending = result.waitsForWaiver ? ((await session.state()).awaitingWaiver?.fields ?? []) : [];
-    const answer = failed(context, result, submitted, pending);
-    return result.replayed ? now(context, result, answer) : answer;
+    const refused = failed(context, result, submitted, pending);
+    return result.replayed ? now(context, result, refused) : refused;
   }
-  const decided = await askPerson(context, awaiting);
+  const decided = await askPerson(context, awaiting, begun);
   if (decided?.passed === true) return accepted(context, decided);
   if (decided !== undefined) return failed(context, decided, submitted, []);
   const open = waiting(result, awaiting);
   // Without a key this is no repeated call: the same evidence waits already.
   return idempotencyKey === undefined || !result.replayed ? open : now(context, result, open);
+}
+
+/** Returns the answer while the checks of a submission run, which decide about it. */
+function verifying(state: StateView, running: Verifying): WireObject {
+  const { sessionId } = state;
+  const { phase } = running;
+  return {
+    status: "verifying",
+    session_id: sessionId,
+    checkpoint_passed: false,
+    ...verifyingNotice(state, running),
+    remediation: `The checks of phase ${phase} still run. Nothing is decided yet, and the evidence can't be changed meanwhile. Make the call in next: it waits for the result.`,
+    next: CALL.wait(sessionId, running),
+  };
+}
+
+/** The error of a call that waits for a submission which is not known here. */
+function notSubmitted(phase: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError(
+    "INVALID_INPUT",
+    "'evidence' is missing: nothing with this idempotency_key is being verified here, and no result of it is recorded",
+    {
+      remedy: `Submit all of the evidence for phase ${phase} again, with this key: it counts once, even if it is being verified elsewhere.`,
+      details: { field: "evidence" },
+    },
+  );
+}
+
+/**
+ * Returns the next call after a submission that was refused since another one is being verified, or after a call that waited for
+ * an unknown one; undefined after any other error.
+ */
+export async function callAfterError(
+  { engine }: ToolContext,
+  { session_id: id, phase, idempotency_key: key }: WireObject,
+  error: unknown,
+): Promise<NextCall | null | undefined> {
+  const sessionId = String(id);
+  if (isPhasegateError(error, "INVALID_TRANSITION")) {
+    const running = submissionsOf(engine).of(sessionId);
+    return running?.phase === phase ? running && CALL.wait(sessionId, running) : undefined;
+  }
+  if (!isPhasegateError(error, "INVALID_INPUT") || error.details.field !== "evidence") return undefined;
+  const state = await engine.session(sessionId).state();
+  const { phase: current } = state.head;
+  const evidence = { [ALL_FIELDS]: "<as before>" };
+  const again = { ...CALL.submit(sessionId, current, evidence), idempotency_key: String(key) };
+  return nextCall(state, () => (current === phase ? again : CALL.phase(sessionId)));
 }
 
 /** Marks the repeated first answer to a key: nothing was judged again, and the next call is for the current state. */
@@ -330,22 +391,51 @@ function withMore(
   return fits(whole, maxChars) ? whole : { ...answer, required_format: { see: CALL.phase(sessionId, phase) } };
 }
 
-/** Asks the person who is present; undefined if there is none, or no answer. */
+/** How long a person has for an answer within the call, in milliseconds: at most, and at least, however long the checks took. */
+const PERSON_MS = { most: 20_000, least: 5_000 };
+
+/** Waits for a person's decision for a part of the time of a call. One that comes later counts, too, but is not waited for. */
+async function inTime<T>(
+  { engine, answerWithinMs }: ToolContext,
+  begun: number,
+  deciding: Promise<T | undefined>,
+): Promise<T | undefined> {
+  if (answerWithinMs === Number.POSITIVE_INFINITY) return deciding;
+  const { clock } = submissionsOf(engine);
+  const left = answerWithinMs - (clock.elapsed() - begun);
+  let cancel = () => {};
+  const late = new Promise<undefined>((resolve) => {
+    const within = Math.max(PERSON_MS.least, Math.min(PERSON_MS.most, left));
+    cancel = clock.after(within, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([deciding, late]);
+  } finally {
+    cancel();
+  }
+}
+
+/** Asks the person who is present; undefined if there is none, or no answer yet. */
 async function askPerson(
-  { engine, askPerson: ask }: ToolContext,
+  context: ToolContext,
   { sessionId, request }: AwaitedApproval,
+  begun: number,
 ): Promise<CompleteResult | undefined> {
+  const { engine, askPerson: ask } = context;
   if (ask === undefined) return undefined;
   const session = engine.session(sessionId);
   const asked = await session.approval();
   // A repeated call gets its first answer, even if a person has answered since.
-  const answer = asked?.request === request ? await ask(asked) : undefined;
-  if (asked === undefined || answer === undefined) return undefined;
-  const { decision, note = "", ...given } = answer;
-  const reply = { ...given, evidenceHash: asked.evidenceHash };
-  return ifAllowed(
-    decision === "deny" ? session.deny({ ...reply, note }) : session.approve({ ...reply, note: note || undefined }),
-  );
+  if (asked?.request !== request) return undefined;
+  const deciding = ask(asked).then((answer) => {
+    if (answer === undefined) return undefined;
+    const { decision, note = "", ...given } = answer;
+    const reply = { ...given, evidenceHash: asked.evidenceHash };
+    return ifAllowed(
+      decision === "deny" ? session.deny({ ...reply, note }) : session.approve({ ...reply, note: note || undefined }),
+    );
+  });
+  return inTime(context, begun, deciding);
 }
 
 /** Returns the answer while a person's approval is awaited. */
@@ -366,8 +456,9 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
 async function requestWaiver(context: ToolContext, params: ParametersOf<"request_waiver">): Promise<WireObject> {
   const { session_id, phase, fields, reason, idempotency_key: idempotencyKey } = params;
   refusePlaceholder("reason", reason, "Say in your own words why it can't be done.");
+  const begun = submissionsOf(context.engine).clock.elapsed();
   const asked = await context.engine.session(session_id).requestWaiver(phase, { fields, reason, idempotencyKey });
-  await askForWaiver(context, asked);
+  await askForWaiver(context, asked, begun);
   return waiverAnswer(context, asked);
 }
 
@@ -393,17 +484,25 @@ async function waiverAnswer(
 
 /** Asks the person who is present. Without one, or without an answer, the request stays open. */
 async function askForWaiver(
-  { engine, askWaiver: ask }: ToolContext,
+  context: ToolContext,
   { sessionId, request }: Pick<WaiverRequested, "sessionId" | "request">,
+  begun: number,
 ): Promise<void> {
+  const { engine, askWaiver: ask } = context;
   if (ask === undefined) return;
   const session = engine.session(sessionId);
   const open = await session.waiver();
   // A repeated call may find its request answered.
-  const answer = open?.request === request ? await ask(open) : undefined;
-  if (answer === undefined) return;
-  const { decision, note = "", ...given } = answer;
-  const reply = { ...given, request };
-  if (decision === "deny") await ifAllowed(session.denyWaiver({ ...reply, note }));
-  else await ifAllowed(session.waive({ ...reply, note: note || undefined }));
+  if (open?.request !== request) return;
+  const deciding = ask(open).then((answer) => {
+    if (answer === undefined) return undefined;
+    const { decision, note = "", ...given } = answer;
+    const reply = { ...given, request };
+    return ifAllowed(
+      decision === "deny"
+        ? session.denyWaiver({ ...reply, note })
+        : session.waive({ ...reply, note: note || undefined }),
+    );
+  });
+  await inTime(context, begun, deciding);
 }

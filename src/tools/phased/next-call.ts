@@ -9,6 +9,7 @@ import { evidenceNames, requiredNames } from "../../gate/format.js";
 import { evidenceForm } from "../../gate/forms.js";
 import { checkedFields, ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { PhaseTask } from "../../phased/state/task-notes.js";
+import type { Verifying } from "../../phased/submissions.js";
 import type { SessionFacts, UnapprovedView } from "../../phased/views.js";
 import type { GateDefinition, PhaseDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
@@ -38,6 +39,10 @@ export const CALL = {
   },
   submit: (session_id: string, phase: number, evidence: WireObject) => {
     return callOf("complete_phase", { session_id, phase, evidence });
+  },
+  /** Waits for the answer to a submission. */
+  wait: (session_id: string, { phase, idempotencyKey }: Pick<Verifying, "phase" | "idempotencyKey">) => {
+    return callOf("complete_phase", { session_id, phase, idempotency_key: idempotencyKey });
   },
   waiver: (session_id: string, phase: number, fields: readonly string[]) => {
     return callOf("request_waiver", { session_id, phase, fields: [...fields], reason: "<why it can't be done>" });

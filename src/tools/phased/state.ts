@@ -1,6 +1,9 @@
 /** The handlers of the actions that show where a session is: its state, in short and as a whole. */
+import { revealOf } from "../../gate/check-gate.js";
+import { submissionsOf } from "../../phased/engine.js";
 import type { SessionHead } from "../../phased/state/head.js";
 import type { LastNote, PhaseTask } from "../../phased/state/task-notes.js";
+import type { Verifying } from "../../phased/submissions.js";
 import type { StateView } from "../../phased/views.js";
 import { action } from "../dispatch.js";
 import { brief, fits, type WireObject } from "../wire.js";
@@ -62,6 +65,7 @@ async function getState(context: ToolContext, params: ParametersOf<"get_state">)
     created_at: head.createdAt,
     last_updated: state.updatedAt,
     attempts: head.attempts,
+    ...verifyingNow(context, state),
     ...tasksNotice(state.tasks),
     last_note: state.note && lastNote(state.note),
     ...approvalNotice(state.awaiting),
@@ -131,6 +135,7 @@ function briefState(
     completed_phases: brief(rangesText(state.completedPhases), 200),
     skipped_phases: state.skippedPhases.length === 0 ? undefined : brief(rangesText(state.skippedPhases), 200),
     attempts: head.attempts || undefined,
+    ...verifyingNow(context, state),
     ...tasksNotice(state.tasks),
     last_note: state.note && lastNote(state.note, LAST_NOTE_MAX),
     ...approvalNotice(state.awaiting),
@@ -145,6 +150,24 @@ function briefState(
   const isEnough = noteMax === NOTE_LEAST || fits(answer, context.maxChars - ENVELOPE);
   return isEnough ? answer : briefState(context, state, next, NOTE_LEAST);
 }
+
+/** Returns what is being verified in this process; nothing if nothing is. */
+function verifyingNow({ engine }: ToolContext, state: StateView): WireObject {
+  const running = submissionsOf(engine).of(state.sessionId);
+  return running === undefined ? {} : verifyingNotice(state, running);
+}
+
+/** Says which checks run, and since when. A gate that hides its requirements names no checks. */
+export function verifyingNotice({ structure }: StateView, verifying: Verifying): WireObject {
+  const { phase, since, running, done, total } = verifying;
+  const gate = structure.phases.find(({ number }) => number === phase)?.gate;
+  const isShown = gate !== undefined && revealOf(gate) === "fields";
+  const shown = isShown ? { running: running.slice(0, RUNNING_MAX) } : {};
+  return { verifying: { phase, since, ...shown, checks: `${done} of ${total} have ended` } };
+}
+
+/** Limits the checks that are named. */
+const RUNNING_MAX = 10;
 
 /** Returns the note of a pause. */
 function pauseNote(head: SessionHead, most = Number.POSITIVE_INFINITY): WireObject {
@@ -200,6 +223,9 @@ function sessionFields({ sessionId, head }: StateView): WireObject {
  */
 export async function callFrom(context: ToolContext, state: StateView): Promise<NextCall | null> {
   const { sessionId, waived, waiverDenied, waitsForWaiver, tasks } = state;
+  const running = submissionsOf(context.engine).of(sessionId);
+  if (running !== undefined && running.phase === state.head.phase)
+    return nextCall(state, () => CALL.wait(sessionId, running));
   // Nothing but the decision is left to do: a session that goes on would only be asked about again.
   if (waitsForWaiver && tasks.length > 0 && !tasks.some(isOpen)) return null;
   const isDecided = !waitsForWaiver && (waived !== undefined || waiverDenied !== undefined);

@@ -6,7 +6,7 @@ import { isSessionId } from "../../workflow/names.js";
 import { type Call, dispatch, errorIn, type Failure, type Product } from "../dispatch.js";
 import { fits, type ShrinkRules, type WireObject } from "../wire.js";
 import { type Action, isAction, type ToolContext, type WorkflowResponse } from "./actions.js";
-import { GATES } from "./complete.js";
+import { callAfterError, GATES } from "./complete.js";
 import { LISTS, startCall } from "./lists.js";
 import { CALL } from "./next-call.js";
 import { PHASES } from "./phases.js";
@@ -37,7 +37,7 @@ export async function dispatchCounted(context: ToolContext, input: unknown): Pro
   const begun = systemClock.elapsed();
   const { body } = await dispatch(WORKFLOW, { ...context, sentAsText: [] }, input);
   const { status, action: name, code } = body;
-  const isSuccess = status === "success";
+  const isSuccess = status !== "error";
   const isRefused = code === "PHASE_LOCKED" || code === "TASK_LOCKED" || (code === LATE && name === "complete_phase");
   context.metrics.record(isAction(name) ? name : "unknown", systemClock.elapsed() - begun, isSuccess, isRefused);
   return isResponse(body) ? body : { ...body, status: isSuccess ? "success" : "error", action: String(name) };
@@ -64,7 +64,8 @@ function objectIn(text: unknown): WireObject | undefined {
 }
 
 function isResponse(body: WireObject): body is WorkflowResponse {
-  return (body.status === "success" || body.status === "error") && typeof body.action === "string";
+  const { status, action: name } = body;
+  return (status === "success" || status === "error" || status === "verifying") && typeof name === "string";
 }
 
 /**
@@ -124,11 +125,12 @@ async function refuse(context: ToolContext, { name, given }: Call<Action>, failu
   const { error } = failure;
   const refusal = errorAnswer(context, name ?? "", error, isSessionId(id) ? id : undefined);
   if (name === "start" && isPhasegateError(error, "INVALID_INPUT")) return withStartCall(context, refusal, given);
-  if (!isPhasegateError(error, "PHASE_LOCKED")) return refusal;
   try {
-    return await withCurrentPhase(context, refusal, String(id));
+    if (isPhasegateError(error, "PHASE_LOCKED")) return await withCurrentPhase(context, refusal, String(id));
+    const next = name === "complete_phase" ? await callAfterError(context, given, error) : undefined;
+    return next === undefined ? refusal : { ...refusal, next };
   } catch {
-    // The refusal is complete without the phase, which agents can ask for.
+    // The refusal is complete without these, which agents can ask for.
     return refusal;
   }
 }

@@ -52,6 +52,11 @@ export interface WorkflowToolOptions {
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
   /**
+   * How long the checks of a gate may take before the answer is that they run, and how to wait for them, in milliseconds:
+   * clients give up on a call, many of them after a minute. Default 45,000; `Infinity` to answer when they have ended.
+   */
+  readonly answerWithinMs?: number;
+  /**
    * The names of tools that texts may ask for and that the server does not have: an answer with such a text says so. With
    * `search_standards`, also of texts that order a search (`MUST-SEARCH`). Default: none.
    */
@@ -82,6 +87,7 @@ export const toolChecks: OptionChecks<WorkflowToolOptions> = {
   actor: optionally(having("an actor, such as { name }")),
   authorize: optionally(callable),
   maxTokens: optionally(fromOne),
+  answerWithinMs: optionally(fromOne),
   absentTools: optionally(texts),
 };
 
@@ -112,8 +118,8 @@ export function createWorkflowTool(host: Engine, options: WorkflowToolOptions = 
   const engine = engineFor("createWorkflowTool", host, options);
   const name = options.name ?? "pos_workflow";
   const maxChars = maxCharsFor(options.maxTokens);
-  const { absentTools = [] } = options;
-  const context: ToolContext = { engine, name, actions, absentTools, maxChars, metrics: new Metrics() };
+  const { absentTools = [], answerWithinMs = ANSWER_WITHIN_MS } = options;
+  const context: ToolContext = { engine, name, actions, absentTools, maxChars, answerWithinMs, metrics: new Metrics() };
   return {
     name,
     description: options.description ?? toolDescription(actions),
@@ -126,6 +132,9 @@ export function createWorkflowTool(host: Engine, options: WorkflowToolOptions = 
     },
   };
 }
+
+/** Less than the minute after which clients give up on a call. */
+const ANSWER_WITHIN_MS = 45_000;
 
 /** The actions that agents may call by default. */
 const USUAL = ACTION_NAMES.filter((name) => entryOf(name).effect !== "deletes");
