@@ -11,6 +11,8 @@ export {
   aiSdkTools,
   type LangChainTool,
   langChainTool,
+  type MastraTool,
+  mastraTools,
   type OpenAiTool,
   openAiTool,
 } from "./agents/frameworks.js";

@@ -3,7 +3,7 @@ import { type PassedSchema, passThroughSchema } from "../tools/wire.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import type { AgentAnswer, AgentTool } from "./tools.js";
 
-/** A tool of the AI SDK, which Mastra takes, too. */
+/** A tool of the AI SDK. */
 export interface AiSdkTool {
   /** The description for the model. */
   readonly description: string;
@@ -16,7 +16,7 @@ export interface AiSdkTool {
   ) => Promise<AgentAnswer["body"]>;
 }
 
-/** Returns tools for the AI SDK, as `tools` of `generateText`, `streamText` and `ToolLoopAgent`, and for an `Agent` of Mastra. */
+/** Returns tools for the AI SDK: `tools` of `generateText`, `streamText` and `ToolLoopAgent`. */
 export function aiSdkTools(tools: readonly AgentTool[]): Record<string, AiSdkTool> {
   return Object.fromEntries(
     tools.map(({ name, description, inputSchema, call }) => {
@@ -25,6 +25,17 @@ export function aiSdkTools(tools: readonly AgentTool[]): Record<string, AiSdkToo
       return [name, { description, inputSchema: passThroughSchema(inputSchema), execute }];
     }),
   );
+}
+
+/** What `createTool()` of Mastra takes, and `tools` of its `Agent`. */
+export interface MastraTool extends AiSdkTool {
+  /** The name that the model calls. */
+  readonly id: string;
+}
+
+/** Returns tools for Mastra: `tools` of an `Agent`. */
+export function mastraTools(tools: readonly AgentTool[]): Record<string, MastraTool> {
+  return Object.fromEntries(Object.entries(aiSdkTools(tools)).map(([id, one]) => [id, { id, ...one }]));
 }
 
 /** The parameters of a tool of the OpenAI Agents SDK: a JSON Schema whose objects may have more properties. */
@@ -80,8 +91,9 @@ export type LangChainTool = readonly [
   fields: {
     readonly name: string;
     readonly description: string;
-    /** It accepts everything: the tool itself answers what is wrong. */
-    readonly schema: PassedSchema;
+    /** The schema of the input, which publishes a JSON Schema. It accepts everything: the tool itself answers what is wrong. */
+    readonly schema: PassedSchema & { readonly description: string };
+    /** The answer is a text and an artifact. */
     readonly responseFormat: "content_and_artifact";
   },
 ];
@@ -93,6 +105,11 @@ export function langChainTool({ name, description, inputSchema, call }: AgentToo
       const { body } = await call(input, { signal });
       return [JSON.stringify(body), body];
     },
-    { name, description, schema: passThroughSchema(inputSchema), responseFormat: "content_and_artifact" },
+    {
+      name,
+      description,
+      schema: { ...passThroughSchema(inputSchema), description },
+      responseFormat: "content_and_artifact",
+    },
   ];
 }

@@ -35,7 +35,7 @@ export interface AgentTool {
 
 /** The answer to a call of a tool. */
 export interface AgentAnswer {
-  /** True if the call was refused. Evidence that does not pass its gate is answered, not refused. */
+  /** True if the answer is a refusal. */
   readonly isError: boolean;
   /** The answer for the model: a plain object of JSON. */
   readonly body: { readonly [key: string]: unknown };

@@ -1,9 +1,10 @@
 /** Which session an agent has left unfinished, and the call with which it goes on: one rule for hosts and the hook. */
 import type { ListedSession } from "../engine/lists.js";
+import { PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
 import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
-import { anything, checkOptions, optionally, text } from "../workflow/host-options.js";
+import { check, checkOptions, either, optionally, text } from "../workflow/host-options.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 
 /** A session that its agent can go on with. */
@@ -39,6 +40,7 @@ export interface UnfinishedOptions {
  * several, the session that has changed last counts.
  *
  * @param engine The engine for the agent: `engine.as(actor)` if it has sessions of several.
+ * @throws {PhasegateError} `INVALID_INPUT` when no session, target or conversation is given.
  * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no session of this id.
  * @throws {PhasegateError} `STORAGE_FAILED` when the storage fails.
  */
@@ -58,14 +60,34 @@ export function isTold(open: Unfinished | undefined, told: Unfinished | undefine
 }
 
 async function sessionOf(engine: Engine, worked: WorkedOn): Promise<string | undefined> {
-  const checks = { sessionId: optionally(text), target: optionally(text), conversation: anything };
-  checkOptions<{ [K in keyof typeof checks]?: unknown }>("unfinished", worked, checks);
-  if ("sessionId" in worked) return worked.sessionId;
-  if ("target" in worked) return (await activeSessions(engine, { target: worked.target }))[0]?.sessionId;
-  const { conversation } = worked;
-  const said = typeof conversation === "string" ? conversation : (JSON.stringify(conversation) ?? "");
+  checkOptions<Given>("unfinished", worked, givenChecks);
+  const { sessionId, target, conversation }: Given = worked;
+  if (sessionId !== undefined) return sessionId;
+  if (target !== undefined) return (await activeSessions(engine, { target }))[0]?.sessionId;
+  if (conversation === undefined) {
+    throw new PhasegateError("INVALID_INPUT", "unfinished: no session is named", {
+      remedy: "Give its sessionId, its target, or the conversation in which its id has come up.",
+      details: { field: "sessionId" },
+    });
+  }
+  const said = typeof conversation === "string" ? conversation : JSON.stringify(conversation);
   return (await activeSessions(engine)).find(({ sessionId }) => said.includes(sessionId))?.sessionId;
 }
+
+/** What a host has given, whatever the compiler has seen. */
+type Given = { readonly [Name in "sessionId" | "target"]?: string } & { readonly conversation?: object | string };
+
+const givenChecks = {
+  sessionId: optionally(text),
+  target: optionally(text),
+  conversation: optionally(
+    either(
+      "messages or a text",
+      check("", (value) => typeof value === "object"),
+      text,
+    ),
+  ),
+};
 
 /** As many active sessions are looked at, the newest first. */
 const SESSIONS_MAX = 100;
