@@ -1,10 +1,10 @@
 /**
  * `npm run test:agents -- [framework…]`: installs the packed package beside the oldest and the newest version of each framework
- * for agents that it is said to work with, as a user would, checks the types of the framework's example, and runs it. Prints
- * the versions that docs/agents.md has. Needs a build, and the registry.
+ * for agents that it is said to work with, as a user would, checks the types of the framework's example, and runs it; then
+ * cancels a call (test/agents/cancel). Prints the versions that docs/agents.md has. Needs a build, and the registry.
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { chosen, install, pack, run, runAll } from "./packed.mjs";
 
 /** For each framework: the example, and for each version what is installed. */
@@ -50,8 +50,11 @@ async function tryOut(example, packages) {
   const checked = await run(process.execPath, [resolve("node_modules/typescript-7/bin/tsc"), "-p", folder], {});
   if (!checked.ok) return checked;
   const used = await run(process.execPath, [file], { cwd: folder });
+  if (!used.ok) return used;
+  cpSync(resolve("test/agents/cancel"), folder, { recursive: true });
+  const cancelled = await run(process.execPath, [`${basename(example, ".ts")}.mjs`], { cwd: folder });
   rmSync(folder, { recursive: true, force: true });
-  return used;
+  return cancelled;
 }
 
 /** Returns an example as it is with an older version. */
