@@ -4,7 +4,7 @@ import { PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
 import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
-import { check, checkOptions, either, optionally, text } from "../workflow/host-options.js";
+import { check, checkOptions, either, having, optionally, text } from "../workflow/host-options.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 
 /** A session that its agent can go on with. */
@@ -40,15 +40,21 @@ export interface UnfinishedOptions {
  * several, the session that has changed last counts.
  *
  * @param engine The engine for the agent: `engine.as(actor)` if it has sessions of several.
- * @throws {PhasegateError} `INVALID_INPUT` when no session, target or conversation is given.
+ * @throws {PhasegateError} `INVALID_INPUT` when no session, target or conversation is given, or an option is unknown or invalid.
  * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no session of this id.
  * @throws {PhasegateError} `STORAGE_FAILED` when the storage fails.
  */
 export async function unfinished(
   engine: Engine,
   worked: WorkedOn,
-  { told, tool }: UnfinishedOptions = {},
+  options: UnfinishedOptions = {},
 ): Promise<Unfinished | undefined> {
+  checkOptions("unfinished", { engine }, { engine: having("an engine, as createEngine() returns it", "listSessions") });
+  checkOptions("unfinished", options, {
+    told: optionally(having("what unfinished() returned")),
+    tool: optionally(text),
+  });
+  const { told, tool } = options;
   const sessionId = await sessionOf(engine, worked);
   const open = sessionId === undefined ? undefined : await goingOn(engine, sessionId, tool);
   return isTold(open, told) ? undefined : open;

@@ -106,6 +106,10 @@ it("what names no session is refused", async () => {
   await expect(unfinished(engine, {})).rejects.toMatchObject(refused);
   // @ts-expect-error a target that was looked up in vain
   await expect(unfinished(engine, { target: undefined })).rejects.toMatchObject(refused);
+  // @ts-expect-error a misspelt option
+  await expect(unfinished(engine, { target: "a" }, { tolt: "x" })).rejects.toMatchObject(refused);
+  // @ts-expect-error no engine
+  await expect(unfinished({}, { target: "a" })).rejects.toMatchObject(refused);
   // @ts-expect-error a misspelt key
   await expect(unfinished(engine, { session_id: "release_1" })).rejects.toMatchObject(refused);
   await expect(unfinished(engine, { sessionId: "release_1" })).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
