@@ -13,10 +13,13 @@ export const slow = {
   call: (_, { signal: own }) =>
     new Promise((resolve) => {
       seen.begun += 1;
-      own.addEventListener("abort", () => {
+      const end = () => {
         seen.cancelled += 1;
         resolve({ isError: true, body: { code: "CANCELLED" } });
-      });
+      };
+      // Version 6.0.0 of the AI SDK goes on to the next step after it was aborted.
+      if (own.aborted) return end();
+      own.addEventListener("abort", end);
       cancel.abort();
     }),
 };
@@ -24,9 +27,10 @@ export const slow = {
 /** The model calls the tool whenever it is asked. */
 export const server = await startModelServer(() => ({ toolCalls: [{ name: "slow", arguments: {} }] }));
 
-/** Waits for a run that is cancelled, and checks that its call has learnt of it. */
+/** Waits for a run that is cancelled, and checks that each of its calls has learnt of it. */
 export async function checkCancelled(run) {
   await run.catch((error) => assert.equal(error.name, "AbortError"));
-  assert.deepEqual(seen, { begun: 1, cancelled: 1 });
+  assert.notEqual(seen.begun, 0);
+  assert.equal(seen.cancelled, seen.begun);
   await server.close();
 }
