@@ -19,7 +19,8 @@ const FRAMEWORKS = {
   },
   "openai-agents": {
     example: "agents/openai-agents.ts",
-    versions: [["@openai/agents@0.9.0"], ["@openai/agents@0"]],
+    // Versions up to 0.12.0 at least do not hand the signal of a run to its tools.
+    versions: [["@openai/agents@0"]],
   },
   langchain: {
     example: "agents/langchain.ts",
