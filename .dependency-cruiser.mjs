@@ -53,6 +53,8 @@ const MAY_IMPORT = {
   workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "engine", "phased", "tools", "sandbox"],
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
   mcp: ["workflow", "gate", "ports", "runtime", "phased", "routed", "tools", "workspace"],
+  // The tools for agents in code; of a workspace, its types alone.
+  agents: ["workflow", "ports", "engine", "phased", "routed", "tools", "workspace"],
   http: ["workflow", "ports", "runtime", "phased", "routed", "tools"],
   // Who calls a server over HTTP; knows no engines.
   login: ["workflow", "ports"],
@@ -70,7 +72,19 @@ const MAY_IMPORT = {
   cli: [
     ...ENGINE,
     ...["storage/common", "storage/files", "storage/sqlite", "storage/postgres"],
-    ...["content", "search", "deciders", "verifiers", "sandbox", "workspace", "testing", "tools", "mcp", "http"],
+    ...[
+      "content",
+      "search",
+      "deciders",
+      "verifiers",
+      "sandbox",
+      "workspace",
+      "testing",
+      "tools",
+      "mcp",
+      "http",
+      "agents",
+    ],
     ...["setup", "graph", "read", "inspector", "login", "otel"],
   ],
 };
@@ -81,6 +95,7 @@ const NODE_ROOMS = [
   "^src/inspector/(?!page/)",
   "^src/storage/(files|sqlite|postgres)/",
   "^src/mcp/stdio[.]ts$",
+  "^src/agents/transcript[.]ts$",
   "^src/setup/(?:project|ignored|own-record)[.]ts$",
 ];
 

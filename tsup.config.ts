@@ -4,6 +4,7 @@ import { defineConfig } from "tsup";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
+    agents: "src/agents.ts",
     ai: "src/ai.ts",
     approval: "src/approval.ts",
     gate: "src/gate.ts",

@@ -7,8 +7,9 @@ import { mkdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, stepCountIs } from "ai";
+import { aiSdkTools, workspaceTools } from "phasegate/agents";
 import { startModelServer } from "phasegate/testing";
-import { createWorkspace, workspaceTools } from "phasegate/workspace";
+import { createWorkspace } from "phasegate/workspace";
 
 const SESSION = "2026-01-02-030405";
 const calls = (name: string, input: object) => ({ toolCalls: [{ name, arguments: input }] });
@@ -34,7 +35,7 @@ const workspace = await createWorkspace({
 const { text, steps } = await generateText({
   model: openai("gpt-5-mini"),
   prompt: "Run the workflow intake: Ann wants a garden with peas.",
-  tools: workspaceTools(workspace.connect()), // a connection of its own for each conversation
+  tools: aiSdkTools(workspaceTools(workspace.connect())), // a connection of its own for each conversation
   stopWhen: stepCountIs(20),
 });
 // #endregion host

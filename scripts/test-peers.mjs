@@ -3,11 +3,10 @@
  * package that it is said to work with, and some between, as a user would, and uses the entry point that needs it. Prints the
  * table that docs/design/dependencies.md has. Needs a build, and the registry.
  */
-import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { startPostgres } from "../test/support/postgres-server.ts";
+import { chosen, install, pack, run, runAll } from "./packed.mjs";
 
 /** For each package, the versions, what else is installed, and the script in test/peers that uses it. */
 const PEERS = {
@@ -32,58 +31,27 @@ const FITTING = {
   "@opentelemetry/exporter-prometheus": (version) =>
     ({ "2.0.0": "0.200.0", 2: "<0.300.0", 3: ">=0.300.0" })[version] ?? "*",
 };
-const AT_ONCE = 2;
-
-const named = process.argv.slice(2);
-const unknown = named.find((name) => !Object.hasOwn(PEERS, name));
-if (unknown !== undefined) throw new Error(`there is no ${unknown}: name some of ${Object.keys(PEERS).join(", ")}`);
-
-const root = mkdtempSync(join(tmpdir(), "phasegate-peers-"));
-const npm = (args, cwd) => spawnSync("npm", args, { cwd, encoding: "utf8", stdio: "pipe" });
-const packed = npm(["pack", "--ignore-scripts", "--json", "--pack-destination", root], resolve("."));
-const tarball = join(root, JSON.parse(packed.stdout)[0].filename);
-const postgres = named.length === 0 || named.includes("pg") ? await startPostgres() : undefined;
-
-function run(command, args, cwd) {
-  return new Promise((done) => {
-    const env = { ...process.env, DATABASE_URL: postgres?.url, PEER_SCHEMA: `s${Date.now()}` };
-    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
-    child.on("close", (code) => done({ ok: code === 0, output }));
-  });
-}
+const names = chosen(Object.keys(PEERS));
+const { root, tarball } = pack("peers");
+const postgres = names.includes("pg") ? await startPostgres() : undefined;
 
 async function tryOut(name, version) {
   const { also = [], script } = PEERS[name];
-  const folder = mkdtempSync(join(root, "host-"));
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "host", private: true, type: "module" }));
   const others = also.map((one) => (FITTING[one] === undefined ? one : `${one}@${FITTING[one](version)}`));
-  const args = ["install", "--no-audit", "--no-fund", tarball, `${name}@${version}`, ...others];
-  const installed = await run("npm", args, folder);
-  if (!installed.ok) return { ok: false, output: installed.output };
+  const { folder, ...installed } = await install(root, [tarball, `${name}@${version}`, ...others]);
+  if (!installed.ok) return installed;
   for (const file of [`${script}.mjs`, "mcp-session.mjs"]) cpSync(resolve("test/peers", file), join(folder, file));
   cpSync(resolve("test/support/authenticator.ts"), join(folder, "authenticator.ts"));
-  const used = await run(process.execPath, [`${script}.mjs`], folder);
+  const env = { ...process.env, DATABASE_URL: postgres?.url, PEER_SCHEMA: `s${Date.now()}` };
+  const used = await run(process.execPath, [`${script}.mjs`], { cwd: folder, env });
   rmSync(folder, { recursive: true, force: true });
   return used;
 }
 
-const work = Object.entries(PEERS)
-  .filter(([name]) => named.length === 0 || named.includes(name))
-  .flatMap(([name, { versions }]) => versions.map((version) => ({ name, version })));
-let failed = 0;
-async function next() {
-  for (let one = work.shift(); one !== undefined; one = work.shift()) {
-    const { ok, output } = await tryOut(one.name, one.version);
-    console.log(`${ok ? "ok    " : "failed"} ${one.name}@${one.version}`);
-    if (ok) continue;
-    failed += 1;
-    console.error(output.slice(-3000));
-  }
-}
-await Promise.all(Array.from({ length: AT_ONCE }, next));
+await runAll(
+  names.flatMap((name) =>
+    PEERS[name].versions.map((version) => ({ name: `${name}@${version}`, run: () => tryOut(name, version) })),
+  ),
+);
 await postgres?.remove();
 rmSync(root, { recursive: true, force: true });
-if (failed > 0) process.exitCode = 1;

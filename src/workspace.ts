@@ -26,4 +26,3 @@ export type {
   WorkspaceConnection,
   WorkspaceSession,
 } from "./workspace/workspace.js";
-export { type AiTool, workspaceTools } from "./workspace/workspace.js";

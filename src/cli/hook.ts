@@ -3,25 +3,23 @@
  * the agent from ending. The hook is silent if the agent goes on only because the hook has asked it to, for which each client has
  * its own words, and whenever a run has not ended by itself.
  */
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import type { Readable } from "node:stream";
-import { checkedPage, type ListedSession } from "../engine/lists.js";
-import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { blocking, isFirstEnd } from "../agents/stop-hook.js";
+import { sessionIn } from "../agents/transcript.js";
+import { activeSessions, goingOn, type Unfinished } from "../agents/unfinished.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { STATE } from "../setup/places.js";
 import { findProject } from "../setup/project.js";
 import { parseObject } from "../setup/wanted.js";
-import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
-import { isJsonObject, type JsonObject } from "../workflow/json.js";
+import type { JsonObject } from "../workflow/json.js";
 import { choice, command, group, required, text, type Values } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { createLooker, sessionIn } from "./opened.js";
+import { enginesOver } from "./opened.js";
 import { parseState, requireNoLink, withState } from "./state.js";
 import { isTty, print, printable, withoutPasswords } from "./terminal.js";
-import { readTrust, type Trust, trustOptions } from "./trust.js";
+import { readTrust, trustOptions } from "./trust.js";
 
 const stopOptions = () => ({
   client: required(choice("--client <client>", "the client that asks", HOOK_CLIENTS)),
@@ -99,66 +97,15 @@ async function reminder(options: StopOptions, input: string): Promise<string | u
   const state = options.state ?? join(project.root, STATE);
   requireNoLink(state, project.root);
   return withState(state, async (storage) => {
-    const session = await sessionOf(ending, await activeSessions(storage, trust));
-    if (session === undefined || session.waitsFor !== undefined) return undefined;
-    const opened = await sessionIn(storage, session.sessionId, trust);
-    if (opened.kind !== "phased") return undefined;
-    const tool = createWorkflowTool(opened.engine);
-    const answer = await tool.dispatch({ action: "get_state", session_id: session.sessionId, brief: true });
-    if (answer.status !== "success" || !isJsonObject(answer.next)) return undefined;
+    const { engine } = enginesOver(storage, trust);
+    const session = await sessionIn(ending.transcript, await activeSessions(engine));
+    const open = session && (await goingOn(engine, session.sessionId));
+    if (open === undefined) return undefined;
     // A database has no folder for the note. None is made in the project: the sessions of this project are elsewhere.
     const { kind, rest } = parseState(state);
     const folder = kind === undefined ? rest : join(project.root, STATE);
-    if (!(await noteReminder(folder, ending, session))) return undefined;
-    return [
-      `The session ${session.sessionId} of phasegate is not completed.`,
-      `Its next call of the tool ${tool.name} is ${JSON.stringify(answer.next)}`,
-      "If you were not asked to work on it, or can't go on, end your turn.",
-    ].join("\n");
+    return (await noteReminder(folder, ending, open)) ? open.message : undefined;
   });
-}
-
-/** As many active sessions are looked at, the newest first. */
-const SESSIONS_MAX = 100;
-
-async function activeSessions(storage: StorageAdapter, trust: Trust): Promise<readonly ListedSession[]> {
-  const query = { status: ["active"], kind: "phased", limit: SESSIONS_MAX } as const;
-  const { items } = await checkedPage(await storage.list(query), query, createLooker(storage, trust));
-  return items.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
-}
-
-/** A session is taken for the agent's own without a transcript only if it changed so lately, in milliseconds. */
-const LATELY = 60 * 60 * 1000;
-
-/** Returns the session that the agent works on: the last changed one of those that its conversation names. */
-async function sessionOf(
-  { transcript }: Ending,
-  sessions: readonly ListedSession[],
-): Promise<ListedSession | undefined> {
-  if (sessions.length === 0) return undefined;
-  const ids = sessions.map(({ sessionId }) => sessionId);
-  const named = transcript === undefined ? undefined : await namedIn(transcript, ids);
-  if (named !== undefined) return sessions.find(({ sessionId }) => named.has(sessionId));
-  return sessions.find(({ updatedAt }) => Date.now() - Date.parse(updatedAt) < LATELY);
-}
-
-/** The end of a conversation that is searched, in bytes. */
-const TRANSCRIPT_MAX = 32 * 1024 * 1024;
-
-/** Returns those ids that a transcript names; undefined if there is no such file. */
-async function namedIn(file: string, ids: readonly string[]): Promise<ReadonlySet<string> | undefined> {
-  const found = await stat(file).catch(() => undefined);
-  if (found?.isFile() !== true) return undefined;
-  const named = new Set<string>();
-  const longest = Math.max(...ids.map((id) => id.length));
-  let rest = "";
-  const stream = createReadStream(file, { encoding: "utf8", start: Math.max(0, found.size - TRANSCRIPT_MAX) });
-  for await (const chunk of stream) {
-    const text = rest + String(chunk);
-    for (const id of ids) if (text.includes(id)) named.add(id);
-    rest = text.slice(-longest);
-  }
-  return named;
 }
 
 /** The file with the reminders that were given. */
@@ -174,7 +121,7 @@ const MEMORY_MAX = 1024 * 1024;
 async function noteReminder(
   folder: string,
   { conversation }: Ending,
-  { sessionId, updatedAt }: ListedSession,
+  { sessionId, version }: Unfinished,
 ): Promise<boolean> {
   // The folder may have come with a project: nothing is written through a link in it.
   const sandbox = await openSandbox(folder);
@@ -183,7 +130,7 @@ async function noteReminder(
     .then(({ text }) => JSON.parse(text))
     .catch(() => []);
   const known = Array.isArray(before) ? before.filter((one): one is string => typeof one === "string") : [];
-  const now = `${conversation} ${sessionId} ${updatedAt}`;
+  const now = `${conversation} ${sessionId} ${version}`;
   if (known.includes(now)) return false;
   const text = `${JSON.stringify([...known, now].slice(-REMEMBERED_MAX), null, 1)}\n`;
   await sandbox.save(MEMORY, { text, maxBytes: MEMORY_MAX });
@@ -219,8 +166,8 @@ interface Words {
 
 const WORDS: Readonly<Record<HookClient, Words>> = {
   claude: {
-    mayGoOn: (sent) => sent.hook_event_name === "Stop" && sent.stop_hook_active !== true,
-    goOn: (reason) => ({ decision: "block", reason }),
+    mayGoOn: isFirstEnd,
+    goOn: blocking,
   },
   gemini: {
     mayGoOn: (sent) => sent.hook_event_name === "AfterAgent" && sent.stop_hook_active !== true,

@@ -52,10 +52,13 @@ export interface OpenedState {
 /** Opens engines over all sessions of a state. */
 export async function openAll(state: string, setup: Setup): Promise<OpenedState> {
   const storage = await openState(state);
-  return orClosed(storage, () => {
-    const { phased, routed } = optionsOver(storage, setup);
-    return { storage, engine: createEngine(phased), routed: createRoutedEngine(routed) };
-  });
+  return orClosed(storage, () => enginesOver(storage, setup));
+}
+
+/** Returns engines over all sessions of an open storage. */
+export function enginesOver(storage: StorageAdapter, setup: Setup): OpenedState {
+  const { phased, routed } = optionsOver(storage, setup);
+  return { storage, engine: createEngine(phased), routed: createRoutedEngine(routed) };
 }
 
 /** Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. */

@@ -4,12 +4,11 @@
  */
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
-import type { CheckProgress } from "../phased/verify/verify.js";
-import { systemClock } from "../ports/clock.js";
 import type { MeasuredCall, MeasuredOutcome, Telemetry } from "../ports/telemetry.js";
 import type { FollowedReport } from "../routed/types.js";
+import { type Progress, reportProgress } from "../tools/progress.js";
 import { isJsonObject } from "../workflow/json.js";
-import { isSessionId, shown } from "../workflow/names.js";
+import { isSessionId } from "../workflow/names.js";
 import type { ClientCall } from "./host.js";
 
 /** The option of all tools to be watched. */
@@ -62,19 +61,22 @@ function sessionIn({ session_id: session, instance_id: instance }: Fields): stri
   return isSessionId(id) ? id : undefined;
 }
 
-/** The interval of notifications while checks run, in milliseconds: less than the time limits of clients. */
-const EVERY_MS = 10_000;
-
 /** What a call tells its client, and how the client ends it. */
 interface ClientFollows extends FollowedReport {
   end(): void;
 }
 
-/** Follows a call for the client that made it. The caller calls `end` once the call has ended. */
+/**
+ * Follows a call for the client that made it, and tells it of the progress if it has sent a token for that. The caller calls
+ * `end` once the call has ended.
+ */
 export function followCall(call: ClientCall): ClientFollows {
-  const { signal, meta } = call;
-  const progress = meta?.progressToken === undefined ? undefined : reportProgress(call, meta.progressToken);
-  return { signal, end: () => {}, ...progress };
+  const { signal } = call;
+  const progressToken = call.meta?.progressToken;
+  if (progressToken === undefined) return { signal, end: () => {} };
+  // The client may disconnect at any time, which is not an error.
+  const send = (progress: Progress) => void call.progress({ progressToken, ...progress }).catch(() => {});
+  return { signal, ...reportProgress(send) };
 }
 
 /**
@@ -121,62 +123,4 @@ export function followCalls(engine: Engine) {
       for (const stop of stops) stop();
     },
   };
-}
-
-/**
- * Returns listeners that send a progress notification for each check that begins or ends, when the decider is asked, and while
- * checks run or the decider is waited for, to a client that sent a token for that. `progress` counts the checks that have
- * ended, with a fraction that grows while others run: the protocol requires that each is greater than the one before.
- */
-function reportProgress(call: ClientCall, progressToken: string | number) {
-  const running: { readonly name: string; readonly since: number }[] = [];
-  // After a conflict checks may run again: `before` counts those of the times before.
-  let [sent, before, done, total] = [0, 0, 0, 0];
-  let asked: number | undefined;
-  let timer: ReturnType<typeof setInterval> | undefined;
-  const send = (message: string) => {
-    sent += 1;
-    const progress = before + (done === total ? total : done + (0.99 * sent) / (sent + 1));
-    // The client may disconnect at any time, which is not an error.
-    call.progress({ progressToken, progress, total: before + total, message }).catch(() => {});
-  };
-  const end = () => {
-    clearInterval(timer);
-    timer = undefined;
-  };
-  const tick = () => {
-    if (asked !== undefined) return send(`the decider has not answered after ${secondsSince(asked)}`);
-    const names = running.map(({ name, since }) => `${name} for ${secondsSince(since)}`);
-    send(`${done} of ${total} checks have ended; running: ${names.join(", ")}`);
-  };
-  const onCheck = ({ verifier, field, ok, ...counts }: CheckProgress) => {
-    if (counts.done < done) before += done;
-    ({ done, total } = counts);
-    const name = field === undefined ? shown(verifier) : `${shown(verifier)} on ${shown(field)}`;
-    if (ok === undefined) {
-      running.push({ name, since: systemClock.elapsed() });
-      timer ??= setInterval(tick, EVERY_MS);
-      send(`${name} runs`);
-      return;
-    }
-    const [ended] = running.splice(
-      running.findIndex((one) => one.name === name),
-      1,
-    );
-    if (running.length === 0) end();
-    const after = ended === undefined ? "" : ` after ${secondsSince(ended.since)}`;
-    send(`${name} ${ok ? "passed" : "failed"}${after}: ${done} of ${total} checks have ended`);
-  };
-  const onAsk = () => {
-    asked = systemClock.elapsed();
-    // The decider counts as one more check: the call has not ended while it is asked.
-    total += 1;
-    timer ??= setInterval(tick, EVERY_MS);
-    send("the decider is asked for the next step");
-  };
-  return { onCheck, onAsk, end };
-}
-
-function secondsSince(begun: number): string {
-  return `${((systemClock.elapsed() - begun) / 1000).toFixed(1)} s`;
 }

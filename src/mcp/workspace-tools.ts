@@ -1,7 +1,7 @@
 /** The tools of a workspace, and the prompt that tells how to use them, on a host's MCP server. */
+import { publishedInput } from "../tools/schemas.js";
 import { passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
-import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import type { WatchedTools } from "./calls.js";
 import type { HostServer } from "./host.js";

@@ -49,7 +49,7 @@ export interface ModelServer {
 
 /**
  * Starts a server that speaks the wire formats of Gemini (`generateContent`) and OpenAI (`responses`,
- * `chat/completions`), so that a provider's real client can be tested without network, key and model. After the last reply
+ * `chat/completions`) and Anthropic (`messages`, also as a stream), so that a provider's real client can be tested without network, key and model. After the last reply
  * it answers 404.
  */
 export async function startModelServer(replies: ModelServerReplies): Promise<ModelServer> {
@@ -129,12 +129,13 @@ function send(
   turn: number,
 ): void {
   const { text = "", status = 200, headers = {}, cut = false } = reply;
-  // An id must be unique in a whole conversation.
+  // Ids must be unique in a whole conversation: frameworks take an answer with a known id for the same answer again.
   const toolCalls = (reply.toolCalls ?? []).map((call, index) => ({ ...call, id: `call_${turn}_${index}` }));
-  const answer = { ...reply, text, toolCalls };
+  const answer = { ...reply, turn, text, toolCalls };
   const body = reply.body ?? wireBody(path, requested, answer) ?? `{"error":{"message":"no model answers at ${path}"}}`;
   const bytes = Buffer.from(body);
-  response.writeHead(status, { "content-type": "application/json", "content-length": bytes.length, ...headers });
+  const type = body.startsWith("event: ") ? "text/event-stream" : "application/json";
+  response.writeHead(status, { "content-type": type, "content-length": bytes.length, ...headers });
   if (!cut) {
     response.end(bytes);
     return;
@@ -143,6 +144,8 @@ function send(
 }
 
 interface WireAnswer extends Pick<ModelServerReply, "blocked" | "tooLong"> {
+  /** The number of the request. */
+  readonly turn: number;
   readonly text: string;
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: object }[];
 }
@@ -150,18 +153,22 @@ interface WireAnswer extends Pick<ModelServerReply, "blocked" | "tooLong"> {
 /** The tokens of each answer. */
 const [INPUT, OUTPUT] = [100, 20];
 
-type Write = (model: string, answer: WireAnswer) => object;
+/** Returns the body of an answer: an object as JSON, or the text of events. */
+type Write = (model: string, answer: WireAnswer, requested: unknown) => object | string;
 
 const FORMATS: readonly { readonly path: RegExp; readonly write: Write }[] = [
   { path: /\/models\/([^/:]+):generateContent$/, write: gemini },
   { path: /\/responses$/, write: openAiResponses },
   { path: /\/chat\/completions$/, write: openAiChat },
+  { path: /\/messages$/, write: anthropic },
 ];
 
 function wireBody(path: string, requested: unknown, answer: WireAnswer): string | undefined {
   for (const { path: pattern, write } of FORMATS) {
     const found = pattern.exec(path);
-    if (found !== null) return JSON.stringify(write(found[1] ?? modelOf(requested), answer));
+    if (found === null) continue;
+    const body = write(found[1] ?? modelOf(requested), answer, requested);
+    return typeof body === "string" ? body : JSON.stringify(body);
   }
   return undefined;
 }
@@ -171,13 +178,13 @@ function modelOf(requested: unknown): string {
   return typeof named === "string" ? named : "";
 }
 
-function gemini(model: string, { text, blocked, tooLong, toolCalls }: WireAnswer): object {
+function gemini(model: string, { turn, text, blocked, tooLong, toolCalls }: WireAnswer): object {
   const usageMetadata = {
     promptTokenCount: INPUT,
     candidatesTokenCount: OUTPUT,
     totalTokenCount: INPUT + OUTPUT,
   };
-  const common = { usageMetadata, modelVersion: model, responseId: "response-1" };
+  const common = { usageMetadata, modelVersion: model, responseId: `response-${turn}` };
   if (blocked !== undefined && text === "") return { promptFeedback: { blockReason: blocked }, ...common };
   const finishReason = blocked ?? (tooLong ? "MAX_TOKENS" : "STOP");
   const calls = toolCalls.map(({ name, arguments: args }) => ({ functionCall: { name, args } }));
@@ -185,14 +192,14 @@ function gemini(model: string, { text, blocked, tooLong, toolCalls }: WireAnswer
   return { candidates: [{ index: 0, content, finishReason }], ...common };
 }
 
-function openAiResponses(model: string, { text, blocked, tooLong, toolCalls }: WireAnswer): object {
+function openAiResponses(model: string, { turn, text, blocked, tooLong, toolCalls }: WireAnswer): object {
   const part =
     blocked === undefined
       ? { type: "output_text", text, annotations: [], logprobs: [] }
       : { type: "refusal", refusal: blocked };
-  const message = { type: "message", id: "msg_1", status: "completed", role: "assistant", content: [part] };
+  const message = { type: "message", id: `msg_${turn}`, status: "completed", role: "assistant", content: [part] };
   return {
-    id: "resp_1",
+    id: `resp_${turn}`,
     object: "response",
     created_at: 1_767_323_045,
     status: tooLong ? "incomplete" : "completed",
@@ -220,7 +227,7 @@ function openAiResponses(model: string, { text, blocked, tooLong, toolCalls }: W
   };
 }
 
-function openAiChat(model: string, { text, blocked, tooLong, toolCalls }: WireAnswer): object {
+function openAiChat(model: string, { turn, text, blocked, tooLong, toolCalls }: WireAnswer): object {
   const finished = toolCalls.length > 0 ? "tool_calls" : "stop";
   const calls = toolCalls.map(({ id, name, arguments: args }) => ({
     id,
@@ -228,7 +235,7 @@ function openAiChat(model: string, { text, blocked, tooLong, toolCalls }: WireAn
     function: { name, arguments: JSON.stringify(args) },
   }));
   return {
-    id: "chatcmpl-1",
+    id: `chatcmpl-${turn}`,
     object: "chat.completion",
     created: 1_767_323_045,
     model,
@@ -246,4 +253,42 @@ function openAiChat(model: string, { text, blocked, tooLong, toolCalls }: WireAn
     ],
     usage: { prompt_tokens: INPUT, completion_tokens: OUTPUT, total_tokens: INPUT + OUTPUT },
   };
+}
+
+function anthropic(model: string, answer: WireAnswer, requested: unknown): object | string {
+  const { turn, text, blocked, tooLong, toolCalls } = answer;
+  const content = [
+    ...(text === "" && toolCalls.length > 0 ? [] : [{ type: "text", text }]),
+    ...toolCalls.map(({ id, name, arguments: input }) => ({ type: "tool_use", id: `toolu_${id}`, name, input })),
+  ];
+  const ended = tooLong ? "max_tokens" : toolCalls.length > 0 ? "tool_use" : "end_turn";
+  const stop_reason = blocked === undefined ? ended : "refusal";
+  const usage = { input_tokens: INPUT, output_tokens: OUTPUT };
+  const message = { id: `msg_${turn}`, type: "message", role: "assistant", model, content, stop_sequence: null, usage };
+  const isStream = typeof requested === "object" && requested !== null && "stream" in requested && requested.stream;
+  if (isStream !== true) return { ...message, stop_reason };
+  const blocks = content.flatMap((block, index) => {
+    const [empty, delta] =
+      "text" in block
+        ? [
+            { ...block, text: "" },
+            { type: "text_delta", text: block.text },
+          ]
+        : [
+            { ...block, input: {} },
+            { type: "input_json_delta", partial_json: JSON.stringify(block.input) },
+          ];
+    return [
+      { type: "content_block_start", index, content_block: empty },
+      { type: "content_block_delta", index, delta },
+      { type: "content_block_stop", index },
+    ];
+  });
+  const events = [
+    { type: "message_start", message: { ...message, content: [], stop_reason: null } },
+    ...blocks,
+    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
+    { type: "message_stop" },
+  ];
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 }

@@ -49,6 +49,11 @@ export function publishedSchema(schema: z.core.$ZodType, { closed = false } = {}
   return { ...rest, type: "object" };
 }
 
+/** Returns the JSON Schema of a workspace's tool. */
+export function publishedInput({ input }: { readonly input: z.core.$ZodType }): ObjectSchema {
+  return publishedSchema(input, { closed: true });
+}
+
 export function fieldNames(schema: z.core.$ZodObject): string[] {
   return Object.keys(schema._zod.def.shape);
 }

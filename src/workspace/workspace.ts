@@ -10,7 +10,7 @@
  * - steps/next-step.ts: steps of a skill one by one; a gate is never skipped, and 12 failures close it
  * - session/sessions.ts: whose a session is; in which order its folder, manifest and log are written (that file lists the rest)
  * - bundles/bundle.ts: what a bundle.yaml may contain; a broken bundle does not hide the others
- * - tools/tool.ts: the tools that agents call (that file lists the rest); workspace.ts has them for the Vercel AI SDK
+ * - tools/tool.ts: the tools that agents call (that file lists the rest)
  * - instructions.ts: the system prompt, at most 900 tokens
  */
 
@@ -21,7 +21,6 @@ import type { Actor, Authorize } from "../ports/actor.js";
 import type { WatchOptions } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
 import type { OperationMetrics } from "../runtime/operations.js";
-import { type PassedSchema, passThroughSchema } from "../tools/wire.js";
 import type { WorkspaceNotificationMap } from "./notifications.js";
 import type { WorkflowSummary } from "./preload/find.js";
 import type { preloadWorkflowTool, WorkflowPreloaded } from "./preload/preload-workflow.js";
@@ -37,15 +36,14 @@ import type {
   SessionOpened,
   saveOutputTool,
 } from "./tools/sessions.js";
-import {
-  type FileRead,
-  type FilesListed,
-  type listFilesTool,
-  publishedInput,
-  type readFileTool,
-  type ToolFailure,
-  type ToolListing,
-  type ToolResult,
+import type {
+  FileRead,
+  FilesListed,
+  listFilesTool,
+  readFileTool,
+  ToolFailure,
+  ToolListing,
+  ToolResult,
 } from "./tools/tool.js";
 
 /**
@@ -183,30 +181,4 @@ export interface WorkspaceMetrics {
   readonly violations: number;
   /** Numbers of sessions. */
   readonly sessions: SessionFigures;
-}
-
-/** A tool of the Vercel AI SDK: the part of what `tool()` takes that this library needs. */
-export interface AiTool {
-  /** The description for the model. */
-  readonly description: string;
-  /** The schema of the arguments. It accepts everything: the tool itself reports what is wrong. */
-  readonly inputSchema: PassedSchema;
-  /** Calls the tool; never rejects. */
-  readonly execute: (input: unknown) => Promise<ToolResult>;
-}
-
-/**
- * Returns a workspace's tools for the Vercel AI SDK: `generateText({ tools: workspaceTools(workspace.connect()), … })`.
- * Use a new connection for each conversation: it may write the sessions that it has created or reopened, and no others.
- */
-export function workspaceTools(connection: WorkspaceConnection): Record<string, AiTool> {
-  return Object.fromEntries(
-    connection.tools.map((tool) => {
-      const execute = (input: unknown) => connection.call(tool.name, input);
-      return [
-        tool.name,
-        { description: tool.description, inputSchema: passThroughSchema(publishedInput(tool)), execute },
-      ];
-    }),
-  );
 }

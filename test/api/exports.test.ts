@@ -16,6 +16,10 @@ const EXPORTS = {
     "isPhasegateError",
     "parseSessionId",
   ],
+  "phasegate/agents": [
+    ...["aiSdkTools", "langChainTool", "mastraTools", "openAiTool", "routedTools", "searchTools", "stopHook"],
+    ...["unfinished", "workflowTools", "workspaceTools"],
+  ],
   "phasegate/ai": ["AiSdkDecider", "GeminiDecider", "LinearDecider", "SamplingDecider", "ScriptedDecider"],
   "phasegate/approval": [
     "approvalMessage",
@@ -94,7 +98,6 @@ const EXPORTS = {
     "discoverBundles",
     "readBundle",
     "workflowInstructions",
-    "workspaceTools",
   ],
   "phasegate/testing": [
     "BROKEN_CONTENTS",

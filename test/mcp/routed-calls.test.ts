@@ -125,17 +125,20 @@ describe("a client that waits", () => {
     const { engine } = routed(new Script(() => answered));
     const { client, start } = await connectRouted(engine);
     const instance_id = await start();
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const seen: Progress[] = [];
+      const arrived = async (count: number) => {
+        while (seen.length < count) await new Promise((resolve) => setImmediate(resolve));
+      };
       const onprogress = (progress: Progress) => void seen.push(progress);
       const call = client.callTool(
         { name: "advance_workflow", arguments: { instance_id, report: dug } },
         { onprogress },
       );
-      await until(() => seen.length === 1);
+      await arrived(1);
       await vi.advanceTimersByTimeAsync(20_000);
-      await until(() => seen.length === 3);
+      await arrived(3);
       answer("Sow");
       await call;
       expect(vi.getTimerCount()).toBe(0);

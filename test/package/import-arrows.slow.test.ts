@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   verifiers: "workflow plan rules gate ports sandbox",
   workspace: "workflow workflow/files gate ports runtime log engine phased tools sandbox",
   testing: "workflow workflow/files ports phased content",
+  agents: "workflow ports engine phased routed tools workspace",
   mcp: "workflow gate ports runtime phased routed tools workspace",
   http: "workflow ports runtime phased routed tools",
   login: "workflow ports",
@@ -48,7 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "inspector/page": "",
   setup: "workflow sandbox",
   cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval engine phased routed
-    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http login otel setup graph read inspector`,
+    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http agents login otel setup graph read inspector`,
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 
@@ -64,6 +65,7 @@ const NODE_FILES = [
   "testing/x.ts",
   "cli/x.ts",
   "mcp/stdio.ts",
+  "agents/transcript.ts",
   "inspector/x.ts",
   "setup/project.ts",
   "setup/ignored.ts",

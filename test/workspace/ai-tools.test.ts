@@ -1,8 +1,8 @@
 import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, stepCountIs } from "ai";
+import { aiSdkTools, workspaceTools } from "phasegate/agents";
 import { startModelServer } from "phasegate/testing";
-import { workspaceTools } from "phasegate/workspace";
 import { expect, it, onTestFinished } from "vitest";
 import { makeWorkspace } from "./make-workspace.js";
 
@@ -21,7 +21,7 @@ for (const [name, modelAt] of Object.entries(PROVIDERS)) {
       { text: "Done." },
     ]);
     onTestFinished(() => server.close());
-    const tools = workspaceTools(workspace.connect());
+    const tools = aiSdkTools(workspaceTools(workspace.connect()));
     const { text, steps } = await generateText({
       model: modelAt(server.url),
       prompt: "Run the intake workflow.",

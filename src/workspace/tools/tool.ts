@@ -8,7 +8,7 @@ import { posix } from "node:path";
 import * as z from "zod";
 import { type ErrorCode, isPhasegateError, PhasegateError } from "../../errors.js";
 import { action, type Failure, type Outcome } from "../../tools/dispatch.js";
-import { fieldNames, isOptional, type ObjectSchema, publishedSchema } from "../../tools/schemas.js";
+import { fieldNames, isOptional } from "../../tools/schemas.js";
 import { unknownField } from "../../tools/wire.js";
 import { type Location, showLocation } from "../roots/paths.js";
 import { decodeText } from "../roots/roots.js";
@@ -81,10 +81,6 @@ export function errorOf({ name, input }: ToolListing, failure: Failure): unknown
     remedy: `It takes ${fields.map((field) => (isOptional(input, field) ? `${field}?` : field)).join(", ")}.`,
     details: { expected: fields.join(", ") },
   });
-}
-
-export function publishedInput({ input }: Pick<ToolListing, "input">): ObjectSchema {
-  return publishedSchema(input, { closed: true });
 }
 
 /** The answer of `read_file`. */
