@@ -171,10 +171,7 @@ function claudePlugin(source: Source): Record<string, string> {
     ...Object.fromEntries(
       prompts.map((prompt) => [
         `commands/${prompt.name}.md`,
-        withFacts(
-          { description: prompt.description, ...ONLY_BY_PEOPLE },
-          `${prompt.text}\n\nWhat else I say: $ARGUMENTS\n`,
-        ),
+        withFacts({ description: prompt.description, ...ONLY_BY_PEOPLE }, `${prompt.text}\n\nI also say: $ARGUMENTS\n`),
       ]),
     ),
   };
@@ -200,7 +197,7 @@ function geminiExtension(source: Source): Record<string, string> {
     ...Object.fromEntries(
       source.prompts.map(({ name: command, description: about, text }) => [
         `commands/${name}/${command}.toml`,
-        `${stringify({ description: about, prompt: `${text}\n\nWhat else I say: {{args}}` })}\n`,
+        `${stringify({ description: about, prompt: `${text}\n\nI also say: {{args}}` })}\n`,
       ]),
     ),
   };

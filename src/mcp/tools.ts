@@ -47,7 +47,7 @@ export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, Watche
   readonly resources?: boolean;
   /**
    * Registers workflows as prompts, too, and `continue` and `status`: clients show them as slash commands. Default true, if the
-   * actions include `start`, `list_sessions` and `get_state`.
+   * actions include `start`, `list_sessions` and `get_state`. A server has them once: of a second tool, give false.
    */
   readonly prompts?: boolean;
   /** Polls for changed workflows, and notifies the client. Default: no polling. */

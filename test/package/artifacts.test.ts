@@ -77,7 +77,7 @@ describe("what registries and clients install", () => {
       expect(parseYaml(facts)).toEqual({ description, "disable-model-invocation": true });
       expect(body).toContain(text);
       const toml = parseToml(textAt(`gemini/commands/phasegate/${name}.toml`));
-      expect(toml).toEqual({ description, prompt: `${text}\n\nWhat else I say: {{args}}` });
+      expect(toml).toEqual({ description, prompt: `${text}\n\nI also say: {{args}}` });
     }
   });
 
