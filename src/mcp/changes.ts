@@ -1,4 +1,4 @@
-/** How clients are told of changes: of the list of resources, and of sessions that they have subscribed to. */
+/** How clients are told of changes: of the lists of resources and prompts, and of sessions that they have subscribed to. */
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import { type FullClock, pause, TIMER_MAX } from "../ports/clock.js";
@@ -135,14 +135,9 @@ function refused(uri: string, message: string): McpFailure {
 /** The notifications after which the list of sessions is different. */
 const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed", "failed", "deleted", "assigned"];
 
-/**
- * Tells a client that the list of resources has changed: when sessions start or end, and, if the host wishes, when polling
- * finds changed workflows. Returns a function that stops it.
- */
-export function notifyListChanged(host: Host, engine: Engine, poll: WorkflowPoll | undefined): () => void {
-  const notify = () => void host.tellListChanged();
-  const stops = CHANGES.map((name) => engine.on(name, notify));
-  if (poll !== undefined) stops.push(pollWorkflows(poll, notify));
+/** Tells a client that the list of resources has changed when sessions start or end. Returns a function that stops it. */
+export function tellSessions(host: Host, engine: Engine): () => void {
+  const stops = CHANGES.map((name) => engine.on(name, () => void host.tellResourcesChanged()));
   return () => {
     for (const stop of stops) stop();
   };
@@ -162,7 +157,7 @@ export const pollChecks: OptionChecks<WorkflowPoll> = {
 };
 
 /** Calls `onChange` when the workflows have changed. Returns a function that stops the polling. */
-function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
+export function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
   const aborter = new AbortController();
   const { signal } = aborter;
   const poll = async () => {

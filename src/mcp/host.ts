@@ -5,6 +5,7 @@
 import { systemClock } from "../ports/clock.js";
 import type { PassedSchema } from "../tools/wire.js";
 import { RecentMap } from "../workflow/cache.js";
+import { shown } from "../workflow/names.js";
 
 /**
  * An MCP server of a host: the `McpServer` of `@modelcontextprotocol/server` 2.x, or the one of `@modelcontextprotocol/sdk`
@@ -173,18 +174,41 @@ export interface ListedPrompt {
   text(value: string | undefined): Promise<string>;
 }
 
+/** A prompt as clients list it. */
+export interface PromptEntry {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly arguments: readonly { readonly name: string; readonly description: string; readonly required: boolean }[];
+}
+
+/** Prompts that are known only when a client asks. For a name that is not theirs, `text` and `complete` return undefined. */
+export interface PromptSource {
+  /** Returns a page, from a cursor on. */
+  list(cursor: string | undefined): Promise<{ prompts: readonly PromptEntry[]; nextCursor?: string | undefined }>;
+  /** Returns a prompt's text; `given` are the arguments, unchecked. */
+  text(name: string, given: unknown): Promise<string | undefined>;
+  complete(name: string, argument: string, value: string): Promise<readonly string[] | undefined>;
+}
+
+/** Maximum number of proposals of a completion that MCP allows. */
+export const PROPOSALS = 100;
+
 /** An MCP server that things are registered with. */
 export interface Host {
   tool(listed: ListedTool, call: (input: unknown, call: ClientCall) => Promise<ToolResult>): void;
   resources(template: ResourceTemplate): void;
   prompt(prompt: ListedPrompt): void;
+  /** Adds prompts of a source to those that are registered; one must be. */
+  prompts(source: PromptSource): void;
   /** Lets clients subscribe to resources. */
   subscriptions(subscribe: (uri: string) => Promise<void>, unsubscribe: (uri: string) => void): void;
   /** Says that messages may be sent, where that can still be said. */
   messages(): void;
   /** Tells a client that is connected. Never rejects: the client may be gone. */
   tellUpdated(uri: string): Promise<void>;
-  tellListChanged(): Promise<void>;
+  tellResourcesChanged(): Promise<void>;
+  tellPromptsChanged(): Promise<void>;
 }
 
 const INVALID_PARAMS = -32602;
@@ -257,17 +281,30 @@ export function tellingBy(server: {
   readonly server: {
     sendResourceUpdated(params: { uri: string }): Promise<void>;
     sendResourceListChanged(): Promise<void>;
+    sendPromptListChanged(): Promise<void>;
   };
   isConnected(): boolean;
-}): Pick<Host, "tellUpdated" | "tellListChanged"> {
+}): Pick<Host, "tellUpdated" | "tellResourcesChanged" | "tellPromptsChanged"> {
   /** The client may disconnect at any time, which is not an error. */
   const tell = async (send: () => Promise<void>) => {
     if (server.isConnected()) await send().catch(() => undefined);
   };
   return {
     tellUpdated: (uri) => tell(() => server.server.sendResourceUpdated({ uri })),
-    tellListChanged: () => tell(() => server.server.sendResourceListChanged()),
+    tellResourcesChanged: () => tell(() => server.server.sendResourceListChanged()),
+    tellPromptsChanged: () => tell(() => server.server.sendPromptListChanged()),
   };
+}
+
+/** Answers a client that asks for a prompt with one argument. */
+export async function answerPrompt({ name, argument, text }: ListedPrompt, given: Readonly<Record<string, unknown>>) {
+  const unknown = Object.keys(given).find((key) => key !== argument.name);
+  if (unknown !== undefined) {
+    const problem = `the prompt ${name} has no argument ${shown(unknown)}. It has ${argument.name}.`;
+    throw new McpFailure("invalid params", problem, { argument: unknown });
+  }
+  const value = given[argument.name];
+  return promptAnswer(await text(typeof value === "string" ? value : undefined));
 }
 
 /** Returns the answer to a client that asks for a prompt. */

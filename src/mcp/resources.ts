@@ -3,7 +3,7 @@ import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { StateView } from "../phased/views.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
-import type { SessionSummary } from "../ports/storage-adapter.js";
+import type { SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
 import { pageItems, pageText } from "../tools/pages.js";
 import type { WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
@@ -12,15 +12,14 @@ import {
   type Host,
   type ListedResource,
   McpFailure,
+  PROPOSALS,
   type ResourceTemplate,
   resourceNotFound,
 } from "./host.js";
 
 /** Maximum number of sessions in the list, which has the newest. The others can be read by their ids. */
 const LISTED = 50;
-/** Maximum number of proposals of a completion that MCP allows. */
-const PROPOSALS = 100;
-const STATUSES = ["active", "paused", "completed", "failed"] as const;
+export const STATUSES = ["active", "paused", "completed", "failed"] as const;
 /** Characters reserved for the object around a page of JSON. */
 const ENVELOPE = 700;
 
@@ -58,9 +57,13 @@ export function registerSessionResources(
 }
 
 /** Returns the newest first. */
-function sessionIds(engine: Engine, idPrefix: string): Promise<string[]> {
+export function sessionIds(
+  engine: Engine,
+  idPrefix: string,
+  status: readonly SessionStatus[] = STATUSES,
+): Promise<string[]> {
   return guarded(undefined, async () => {
-    const { items } = await engine.listSessions({ idPrefix, status: STATUSES, limit: PROPOSALS });
+    const { items } = await engine.listSessions({ idPrefix, status, limit: PROPOSALS });
     return items.map(({ sessionId }) => sessionId);
   });
 }
@@ -195,7 +198,7 @@ function workflowResource(listing: WorkflowListing): ListedResource {
   return { uri, name: type, title: shortened(name), description: shortened(description) };
 }
 
-function shortened(text: string): string {
+export function shortened(text: string): string {
   if (text.length <= DESCRIPTION_MAX) return text;
   return `${text.slice(0, DESCRIPTION_MAX - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
@@ -275,6 +278,7 @@ export async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): 
   try {
     return await load();
   } catch (error) {
+    if (error instanceof McpFailure) throw error;
     const missing = isPhasegateError(error) && MISSING.has(error.code);
     if (uri !== undefined && missing) throw resourceNotFound(uri.href);
     const { errorAnswer } = await import("../tools/phased/refusals.js");

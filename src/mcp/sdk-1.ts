@@ -2,11 +2,12 @@
  * An MCP server of `@modelcontextprotocol/sdk` 1.x. Its schemas are those of zod, of version 3 until 1.23: what it is given
  * here has the members of such a schema that the SDK reads, so that one form serves all its versions.
  */
-import { PhasegateError } from "../errors.js";
 import type { PassedSchema } from "../tools/wire.js";
 import { isJsonObject } from "../workflow/json.js";
+import { addPrompts, handlersOf } from "./handlers.js";
 import {
   ASK_MS,
+  answerPrompt,
   askWithin,
   type ClientCall,
   COMPLETABLE,
@@ -15,7 +16,6 @@ import {
   type Host,
   type HostServer,
   isServer,
-  promptAnswer,
   registerTemplate,
   type SamplingRequest,
   tellingBy,
@@ -31,6 +31,7 @@ interface Server1 extends HostServer {
     elicitInput(params: Omit<Form, "key">, options: object): Promise<{ action: string; content?: unknown }>;
     sendResourceUpdated(params: { uri: string }): Promise<void>;
     sendResourceListChanged(): Promise<void>;
+    sendPromptListChanged(): Promise<void>;
   };
   registerTool(
     name: string,
@@ -38,13 +39,12 @@ interface Server1 extends HostServer {
     callback: (input: unknown, extra: Extra) => unknown,
   ): { inputSchema?: unknown };
   registerResource(name: string, template: object, config: object, read: unknown): unknown;
-  registerPrompt(name: string, config: object, callback: (given: Given) => unknown): { argsSchema?: unknown };
+  registerPrompt(
+    name: string,
+    config: object,
+    callback: (given?: Readonly<Record<string, unknown>>) => unknown,
+  ): { argsSchema?: unknown };
 }
-
-/** Handlers of requests by method, which the SDK has no public way to. */
-type Handlers = Map<string, (request: unknown, extra: unknown) => Promise<unknown>>;
-
-type Given = Readonly<Record<string, string | undefined>>;
 
 interface Request {
   readonly method: string;
@@ -96,13 +96,15 @@ export function hostOf1(server: Server1): Host {
       publish(server, name, inputSchema, outputSchema);
     },
     resources: (template) => registerTemplate(server, template),
-    prompt({ name, argument, text, ...about }) {
+    prompt(prompt) {
+      const { name, argument, text: _, ...about } = prompt;
       const argsSchema = { [argument.name]: optionalText(argument.description, argument.complete) };
-      const registered = server.registerPrompt(name, { ...about, argsSchema }, async (given) =>
-        promptAnswer(await text(given[argument.name])),
+      const registered = server.registerPrompt(name, { ...about, argsSchema }, (given) =>
+        answerPrompt(prompt, given ?? {}),
       );
       registered.argsSchema = accepting(argsSchema);
     },
+    prompts: (source) => addPrompts(server, source),
     subscriptions(subscribe, unsubscribe) {
       server.server.registerCapabilities({ resources: { subscribe: true } });
       server.server.setRequestHandler(requestOf("resources/subscribe"), async ({ params }) => {
@@ -130,13 +132,7 @@ function optionalText(description: string, complete: Complete) {
  * they are.
  */
 function publish(server: Server1, name: string, input: PassedSchema, output: PassedSchema | undefined): void {
-  const handlers: Handlers | undefined = Reflect.get(server.server, "_requestHandlers");
-  if (handlers === undefined) {
-    throw new PhasegateError("UNSUPPORTED", "this version of @modelcontextprotocol/sdk keeps its handlers elsewhere", {
-      remedy: "Use a version from 1.20 to 1.32, or @modelcontextprotocol/server.",
-      details: { operation: "registerTool" },
-    });
-  }
+  const handlers = handlersOf(server, "registerTool");
   const list = handlers.get("tools/list");
   handlers.set("tools/list", async (request, extra) => {
     const listed = await list?.(request, extra);

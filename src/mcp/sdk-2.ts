@@ -1,8 +1,10 @@
 /** An MCP server of `@modelcontextprotocol/server` 2.x, which must be loaded already where there is such a server. */
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
 import * as z from "zod";
+import { addPrompts } from "./handlers.js";
 import {
   ASK_MS,
+  answerPrompt,
   askWithin,
   beginAsking,
   type ClientCall,
@@ -13,7 +15,6 @@ import {
   type Host,
   type HostServer,
   isServer,
-  promptAnswer,
   registerTemplate,
   type ToolResult,
   tellingBy,
@@ -45,15 +46,15 @@ export function hostOf2(server: Server2): Host {
       server.registerTool(name, config, (input: unknown, ctx: ServerContext) => call(input, callOf(server, ctx)));
     },
     resources: (template) => registerTemplate(server, template),
-    prompt({ name, argument, text, ...about }) {
+    prompt(prompt) {
+      const { name, argument, text: _, ...about } = prompt;
       const completable = Object.defineProperty(z.string().describe(argument.description), COMPLETABLE, {
         value: { complete: argument.complete },
       });
-      const argsSchema = z.object({ [argument.name]: completable.optional() });
-      server.registerPrompt(name, { ...about, argsSchema }, async (given) =>
-        promptAnswer(await text(given[argument.name])),
-      );
+      const argsSchema = z.looseObject({ [argument.name]: completable.optional() });
+      server.registerPrompt(name, { ...about, argsSchema }, (given) => answerPrompt(prompt, given));
     },
+    prompts: (source) => addPrompts(server, source),
     subscriptions(subscribe, unsubscribe) {
       server.server.registerCapabilities({ resources: { subscribe: true } });
       server.server.setRequestHandler("resources/subscribe", async ({ params }) => {

@@ -7,7 +7,8 @@
  * - register-tool.ts: how a tool answers
  * - host.ts: what is used of a host's server and of a call; sdks.ts, sdk-1.ts, sdk-2.ts: how each SDK has that
  * - resources.ts: workflows, sessions and documents as resources, in pages; completions
- * - changes.ts: list changes, and subscriptions to sessions
+ * - prompts.ts: workflows as prompts; handlers.ts: how they are added to those that an SDK lists
+ * - changes.ts: changes of lists, and subscriptions to sessions
  * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
  * - calls.ts: how calls are measured; progress, log messages and cancellation during a call
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
@@ -27,13 +28,15 @@ import { passThroughSchema } from "../tools/wire.js";
 import { checkOptions, flag, group, having, optionally } from "../workflow/host-options.js";
 import { followCalls, type WatchedTools } from "./calls.js";
 import {
-  notifyListChanged,
   pollChecks,
+  pollWorkflows,
   type Registration,
   registerSubscriptions,
+  tellSessions,
   type WorkflowPoll,
 } from "./changes.js";
 import type { Host, HostServer, ToolHints } from "./host.js";
+import { canPrompt, registerPrompts } from "./prompts.js";
 import { registerTool } from "./register-tool.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 import { hostOf } from "./sdks.js";
@@ -42,6 +45,11 @@ import { hostOf } from "./sdks.js";
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, WatchedTools {
   /** Registers workflows and sessions as resources, too. Default true. */
   readonly resources?: boolean;
+  /**
+   * Registers workflows as prompts, too, and `continue` and `status`: clients show them as slash commands. Default true, if the
+   * actions include `start`, `list_sessions` and `get_state`. A server has them once: of a second tool, give false.
+   */
+  readonly prompts?: boolean;
   /** Polls for changed workflows, and notifies the client. Default: no polling. */
   readonly poll?: WorkflowPoll;
 }
@@ -53,8 +61,8 @@ export interface WorkflowRegistration extends Registration {
 }
 
 /**
- * Registers the workflow tool with a host's own MCP server, of either SDK, with structured output, and workflows and sessions
- * as resources. Resources show no more than the actions that the host allows: workflows need
+ * Registers the workflow tool with a host's own MCP server, of either SDK, with structured output, workflows and sessions
+ * as resources, and workflows as prompts. Resources show no more than the actions that the host allows: workflows need
  * `list_workflows`, sessions `get_session`. Like answers, they come in pages of `maxTokens`.
  *
  * @throws {PhasegateError} `INVALID_INPUT` when `actions` is empty or contains an unknown action, and when the server is no
@@ -68,10 +76,11 @@ export function registerWorkflowTool(
   checkOptions("registerWorkflowTool", options, {
     ...toolChecks,
     resources: optionally(flag),
+    prompts: optionally(flag),
     poll: optionally(group("{ content, everyMs }", pollChecks)),
     telemetry: optionally(having("what createTelemetry returns", "measure")),
   });
-  const { resources = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
+  const { resources = true, prompts = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
   const engine = engineFor("registerWorkflowTool", engineOfHost, options);
   const tool = createWorkflowTool(engine, toolOptions);
   const host = hostOf("registerWorkflowTool", server);
@@ -108,33 +117,40 @@ export function registerWorkflowTool(
   });
   host.messages();
   const maxChars = maxCharsFor(options.maxTokens);
-  const registered = resources ? registerResources(host, engine, { ...tool, maxChars }, poll) : undefined;
+  const shown = (action: Action) => resources && tool.actions.includes(action);
+  const subscriptions = resources ? registerResources(host, engine, shown, maxChars) : undefined;
+  const hasPrompts = prompts && canPrompt(tool.actions);
+  if (hasPrompts) registerPrompts(host, engine, tool.name);
+  const listed = shown("list_workflows");
+  const stops = [
+    listed || shown("get_session") ? tellSessions(host, engine) : undefined,
+    poll && (listed || hasPrompts)
+      ? pollWorkflows(poll, () => {
+          if (listed) void host.tellResourcesChanged();
+          if (hasPrompts) void host.tellPromptsChanged();
+        })
+      : undefined,
+  ];
   const dispose = () => {
     followers.dispose();
-    registered?.dispose();
+    for (const stop of stops) stop?.();
+    subscriptions?.dispose();
   };
-  return { tool, ...registered, dispose };
+  return { tool, ...subscriptions, dispose };
 }
 
+/** Registers what the actions show. Returns the subscriptions, which are to sessions. */
 function registerResources(
   host: Host,
   engine: Engine,
-  { actions, maxChars }: Pick<WorkflowTool, "actions"> & { readonly maxChars: number },
-  poll: WorkflowPoll | undefined,
-): Registration {
-  const workflows = actions.includes("list_workflows");
-  const sessions = actions.includes("get_session");
-  const shared = { list: actions.includes("list_sessions"), maxChars };
-  if (workflows) registerWorkflowResources(host, engine, maxChars);
-  if (sessions) registerSessionResources(host, engine, shared);
-  if (actions.includes("get_document")) registerDocumentResources(host, engine, shared);
-  const subscriptions = sessions ? registerSubscriptions(host, engine) : undefined;
-  const stop = workflows || sessions ? notifyListChanged(host, engine, workflows ? poll : undefined) : undefined;
-  const dispose = () => {
-    stop?.();
-    subscriptions?.dispose();
-  };
-  return { ...subscriptions, dispose };
+  shown: (action: Action) => boolean,
+  maxChars: number,
+): Registration | undefined {
+  const shared = { list: shown("list_sessions"), maxChars };
+  if (shown("list_workflows")) registerWorkflowResources(host, engine, maxChars);
+  if (shown("get_session")) registerSessionResources(host, engine, shared);
+  if (shown("get_document")) registerDocumentResources(host, engine, shared);
+  return shown("get_session") ? registerSubscriptions(host, engine) : undefined;
 }
 
 /** Returns the hints from which a client decides whether to ask its user before it calls the tool. */

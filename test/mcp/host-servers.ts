@@ -18,6 +18,7 @@ export async function testsWith(sdk: keyof typeof HOST_SERVERS): Promise<void> {
   await import("./resources.test.js");
   await import("./document-resources.test.js");
   await import("./changes.test.js");
+  await import("./prompts.test.js");
   await import("./workspace-tools.test.js");
   await import("./routed-tools.test.js");
   await import("./approvals.test.js");

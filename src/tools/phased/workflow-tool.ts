@@ -6,7 +6,7 @@
  * - refusals.ts: how wrong requests and errors are answered
  * - next-call.ts: what an agent is told to call next
  * - phases.ts, state.ts, lists.ts, plan.ts: what reading and moving actions answer
- * - complete.ts: what an agent is told after a gate, and about a waiver
+ * - complete.ts: what an agent is told after a gate, and about a waiver; prompt-texts.ts: what a prompt tells it
  * - shapes.ts, approval-notices.ts: how the engine's views look on the wire; evidence-note.ts: when a text contradicts its gate
  */
 import { PhasegateError } from "../../errors.js";
