@@ -31,7 +31,7 @@ const stopOptions = () => ({
 type StopOptions = Values<ReturnType<typeof stopOptions>>;
 
 /** The clients that ask a hook before an agent ends. */
-const HOOK_CLIENTS = ["claude", "gemini", "cursor"] as const;
+const HOOK_CLIENTS = ["claude", "codex", "gemini", "cursor"] as const;
 type HookClient = (typeof HOOK_CLIENTS)[number];
 
 const HELP = `
@@ -217,11 +217,14 @@ interface Words {
   readonly goOn: (text: string) => JsonObject;
 }
 
+const STOP: Words = {
+  mayGoOn: (sent) => sent.hook_event_name === "Stop" && sent.stop_hook_active !== true,
+  goOn: (reason) => ({ decision: "block", reason }),
+};
+
 const WORDS: Readonly<Record<HookClient, Words>> = {
-  claude: {
-    mayGoOn: (sent) => sent.hook_event_name === "Stop" && sent.stop_hook_active !== true,
-    goOn: (reason) => ({ decision: "block", reason }),
-  },
+  claude: STOP,
+  codex: STOP,
   gemini: {
     mayGoOn: (sent) => sent.hook_event_name === "AfterAgent" && sent.stop_hook_active !== true,
     goOn: (reason) => ({ decision: "deny", reason }),

@@ -104,11 +104,16 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
   },
   codex: {
     title: "Codex",
-    next: "Codex reads the file only in a project that it trusts: start `codex` in its root, and trust it.",
+    next: "Codex reads its files only in a project that it trusts: start `codex` in its root, and trust it; a hook, too, in /hooks.",
     signs: [".codex"],
     configs: [".codex/config.toml"],
     instructions: "AGENTS.md",
     server: entryUnder("table", "mcp_servers"),
+    hook: {
+      path: ".codex/hooks.json",
+      keys: ["hooks", "Stop"],
+      value: (command) => ({ hooks: [{ type: "command", command, timeout: HOOK_SECONDS }] }),
+    },
   },
   gemini: {
     title: "Gemini CLI",

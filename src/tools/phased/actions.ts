@@ -266,7 +266,7 @@ export function toolDescription(actions: readonly Action[]): string {
     .filter((action) => given(action))
     .map((step) => (step === eachTask ? `${step} for each task` : step));
   const lines = [
-    "Runs phase-gated workflows: you see one phase at a time and pass its checkpoint with evidence.",
+    "Runs workflows with gates, such as to fix a bug or carry out a plan: you see one phase at a time and pass its gate with evidence.",
     way.length > 1 && `${way.join(" → ")}; do each phase's work, repeat until workflow_complete.`,
     "Every answer's `next` is the call to make.",
     given("complete_task") &&

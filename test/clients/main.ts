@@ -1,0 +1,89 @@
+/**
+ * `npm run test:clients -- [client…]`: real clients from npm do a piece of work in the workflow `bug_fix`, with a script for their
+ * model. Each is alone with its own home, network and processes, in a project that `phasegate init` of the packed package has set
+ * up. Prints a line for each; `--write` writes the table in docs/setup.md, `--folder DIR` keeps what was installed and seen there.
+ * Needs Linux, a build, and the registry.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { CLIENTS, type Client } from "./clients.ts";
+import { commitAll, makeProject } from "./project.ts";
+import type { Walked } from "./walk.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { write: { type: "boolean" }, folder: { type: "string" } },
+});
+const root = values.folder === undefined ? mkdtempSync(join(tmpdir(), "phasegate-clients-")) : resolve(values.folder);
+const here = import.meta.dirname;
+
+const env = {
+  PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
+  LANG: "C.UTF-8",
+  TERM: "dumb",
+  NO_COLOR: "1",
+  GIT_AUTHOR_NAME: "A person",
+  GIT_AUTHOR_EMAIL: "person@example.com",
+  GIT_COMMITTER_NAME: "A person",
+  GIT_COMMITTER_EMAIL: "person@example.com",
+};
+
+function installClients(): string {
+  const folder = join(root, "clients");
+  if (!existsSync(join(folder, "node_modules"))) {
+    mkdirSync(folder, { recursive: true });
+    cpSync(join(here, "package.json"), join(folder, "package.json"));
+    execFileSync("npm", ["install", "--no-audit", "--no-fund"], { cwd: folder, stdio: "pipe" });
+  }
+  return join(folder, "node_modules/.bin");
+}
+
+function pack(): string {
+  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", root];
+  return join(root, JSON.parse(execFileSync("npm", args, { encoding: "utf8" }))[0].filename);
+}
+
+/** Runs a command in a network of its own that has loopback alone, and among processes of its own. */
+function alone(command: readonly string[]) {
+  const user = process.getuid?.() === 0 ? [] : ["--map-root-user"];
+  const script = 'ip link set lo up && "$@"';
+  const args = [...user, "--net", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh", ...command];
+  return spawnSync("unshare", args, { env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+}
+
+function walked(client: Client, template: string, bins: string): Walked {
+  const folder = join(root, client.id);
+  rmSync(folder, { recursive: true, force: true });
+  const project = join(folder, "project");
+  cpSync(template, project, { recursive: true, verbatimSymlinks: true });
+  const phasegate = join(project, "node_modules/phasegate/dist/cli/main.js");
+  const args = [phasegate, "init", "--yes", "--client", client.id, "--starters", "bug_fix"];
+  const home = join(folder, "home");
+  mkdirSync(home);
+  execFileSync(process.execPath, [...args, ...(client.hooks ? ["--hooks"] : [])], {
+    cwd: project,
+    env: { ...env, HOME: home },
+    stdio: "pipe",
+  });
+  Object.assign(process.env, env);
+  commitAll(project, "phasegate");
+  const { stdout, stderr } = alone([process.execPath, join(here, "walk.ts"), client.id, folder, join(bins, client.bin)]);
+  const line = stdout.trim().split("\n").at(-1) ?? "";
+  if (!line.startsWith("{")) throw new Error(`${client.title} was not walked: ${stderr}`);
+  return JSON.parse(line);
+}
+
+const chosen = CLIENTS.filter(({ id }) => positionals.length === 0 || positionals.includes(id));
+const bins = installClients();
+const template = join(root, "project");
+rmSync(template, { recursive: true, force: true });
+makeProject(template, pack());
+for (const client of chosen) {
+  const seen = walked(client, template, bins);
+  console.log(`${seen.problems.length === 0 ? "ok    " : "failed"} ${client.title} ${JSON.stringify(seen)}`);
+  if (seen.problems.length > 0) process.exitCode = 1;
+}
+if (values.folder === undefined) rmSync(root, { recursive: true, force: true });
