@@ -35,7 +35,7 @@ export interface Client {
   readonly next: string;
 }
 
-export const CLIENT_IDS = ["claude", "cursor", "vscode", "codex", "gemini", "opencode", "windsurf"] as const;
+export const CLIENT_IDS = ["claude", "cursor", "vscode", "codex", "gemini", "qwen", "opencode", "windsurf"] as const;
 export type ClientId = (typeof CLIENT_IDS)[number];
 
 export function isClientId(id: string): id is ClientId {
@@ -125,6 +125,21 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
     hook: {
       path: ".gemini/settings.json",
       keys: ["hooks", "AfterAgent"],
+      value: (command) => ({
+        hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }],
+      }),
+    },
+  },
+  qwen: {
+    title: "Qwen Code",
+    next: "Start `qwen` in the project.",
+    signs: [".qwen", "QWEN.md"],
+    configs: [".qwen/settings.json"],
+    instructions: "AGENTS.md",
+    server: underMcpServers,
+    hook: {
+      path: ".qwen/settings.json",
+      keys: ["hooks", "Stop"],
       value: (command) => ({
         hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }],
       }),

@@ -5,11 +5,11 @@
  * Needs Linux, a build, and the registry.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { CLIENTS, type Client } from "./clients.ts";
+import { CLIENTS, type Client, OTHERS } from "./clients.ts";
 import { commitAll, makeProject } from "./project.ts";
 import type { Walked } from "./walk.ts";
 
@@ -55,12 +55,12 @@ function alone(command: readonly string[]) {
 }
 
 function walked(client: Client, template: string, bins: string): Walked {
-  const folder = join(root, client.id);
+  const folder = join(root, client.bin);
   rmSync(folder, { recursive: true, force: true });
   const project = join(folder, "project");
   cpSync(template, project, { recursive: true, verbatimSymlinks: true });
   const phasegate = join(project, "node_modules/phasegate/dist/cli/main.js");
-  const args = [phasegate, "init", "--yes", "--client", client.id, "--starters", "bug_fix"];
+  const args = [phasegate, "init", "--yes", "--client", client.init, "--starters", "bug_fix"];
   const home = join(folder, "home");
   mkdirSync(home);
   execFileSync(process.execPath, [...args, ...(client.hooks ? ["--hooks"] : [])], {
@@ -68,22 +68,59 @@ function walked(client: Client, template: string, bins: string): Walked {
     env: { ...env, HOME: home },
     stdio: "pipe",
   });
-  Object.assign(process.env, env);
-  commitAll(project, "phasegate");
-  const { stdout, stderr } = alone([process.execPath, join(here, "walk.ts"), client.id, folder, join(bins, client.bin)]);
+  commitAll(project, env);
+  const { stdout, stderr } = alone([
+    process.execPath,
+    join(here, "walk.ts"),
+    client.bin,
+    folder,
+    join(bins, client.bin),
+  ]);
   const line = stdout.trim().split("\n").at(-1) ?? "";
   if (!line.startsWith("{")) throw new Error(`${client.title} was not walked: ${stderr}`);
   return JSON.parse(line);
 }
 
-const chosen = CLIENTS.filter(({ id }) => positionals.length === 0 || positionals.includes(id));
+/** Returns what a walk has seen, as a row of the table. */
+function rowOf({ title, init }: Client, seen: Walked): string {
+  const sent = [seen.instructions && "project", seen.serverInstructions && "server"].filter((one) => one !== false);
+  const hook = seen.reminders === 1 ? "reminds once" : "";
+  const tool = `${seen.tool}${seen.late ? ", after the first request" : ""}`;
+  return `| ${title} ${seen.version} | \`${init}\` | ${tool} | ${sent.join(", ")} | ${seen.copies} | ${hook} |`;
+}
+
+const HEAD = [
+  "| client | `--client` | the tool is | instructions | copies of a refusal | hook |",
+  "|---|---|---|---|---|---|",
+];
+const MARKS = ["<!-- clients:begin -->", "<!-- clients:end -->"] as const;
+
+/** Writes the table between its marks. */
+function writeTable(rows: readonly string[]): void {
+  const page = join(here, "../../docs/setup.md");
+  const [before = "", rest = ""] = readFileSync(page, "utf8").split(MARKS[0]);
+  const after = rest.split(MARKS[1])[1];
+  if (after === undefined) throw new Error(`${page} has no ${MARKS.join(" and ")}`);
+  const others = OTHERS.map(([title, reason]) => `- ${title}: ${reason}.`);
+  const lines = [MARKS[0], "", ...HEAD, ...rows, "", "Not walked:", "", ...others, "", MARKS[1]];
+  writeFileSync(page, `${before}${lines.join("\n")}${after}`);
+}
+
+if (values.write && positionals.length > 0) throw new Error("--write needs all clients: name none");
+const chosen = CLIENTS.filter(({ bin }) => positionals.length === 0 || positionals.includes(bin));
 const bins = installClients();
 const template = join(root, "project");
 rmSync(template, { recursive: true, force: true });
 makeProject(template, pack());
+const rows: string[] = [];
 for (const client of chosen) {
   const seen = walked(client, template, bins);
-  console.log(`${seen.problems.length === 0 ? "ok    " : "failed"} ${client.title} ${JSON.stringify(seen)}`);
+  const row = rowOf(client, seen);
+  console.log(`${seen.problems.length === 0 ? "ok    " : "failed"} ${row}`);
+  rows.push(row);
+  for (const problem of seen.problems) console.error(problem);
   if (seen.problems.length > 0) process.exitCode = 1;
 }
+if (positionals.length === 0) for (const [title, reason] of OTHERS) console.log(`none   ${title}: ${reason}`);
+if (values.write && process.exitCode === undefined) writeTable(rows);
 if (values.folder === undefined) rmSync(root, { recursive: true, force: true });

@@ -12,7 +12,7 @@ export const BUG = { file: "add.mjs", line: 1, quote: LINE };
 /** The test that shows it: the line that {@link REPRODUCE} adds. */
 export const TEST = { path: "test/add.test.mjs", line: 5, quote: QUOTE };
 export const REPRODUCE = `echo '${QUOTE}' >> ${TEST.path}`;
-export const MEND = `sed -i 's/a - b/a + b/' ${BUG.file}`;
+export const MEND = `echo '${LINE.replace("-", "+")}' > ${BUG.file}`;
 
 const FILES = {
   ".gitignore": "node_modules/\n",
@@ -29,9 +29,13 @@ export function makeProject(folder: string, tarball: string): void {
   execFileSync("npm", ["install", "--no-audit", "--no-fund", "--save-dev", ...packages], { cwd: folder });
 }
 
-/** Commits everything in a folder, as the person whose project it is. */
-export function commitAll(folder: string, message: string): void {
-  for (const args of [["init", "-q"], ["add", "."], ["commit", "-q", "-m", message]]) {
-    execFileSync("git", args, { cwd: folder });
+/** Commits everything in a folder, as the person whom the environment names. */
+export function commitAll(folder: string, env: NodeJS.ProcessEnv): void {
+  for (const args of [
+    ["init", "-q"],
+    ["add", "."],
+    ["commit", "-q", "-m", "Add phasegate"],
+  ]) {
+    execFileSync("git", args, { cwd: folder, env });
   }
 }

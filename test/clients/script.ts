@@ -13,6 +13,8 @@ export interface Shell {
   readonly input: (command: string) => Readonly<Record<string, unknown>>;
   /** The tool that finds other tools by words, where these are not all listed. */
   readonly search?: string;
+  /** The tool that calls what was found, where that is never listed. */
+  readonly through?: string;
 }
 
 /** What a walk has seen of a client. */
@@ -34,6 +36,8 @@ export interface Seen {
 }
 
 const TOOL = "pos_workflow";
+/** Its name where it is found by a search. */
+const FOUND = `mcp__phasegate__${TOOL}`;
 
 /** How often an agent does something else until the server is ready: half a second each. */
 const WAITS = 20;
@@ -69,35 +73,45 @@ function hands(shell: Shell, seen: Seen) {
     return yield* use(tool, shell.input(command));
   }
 
-  /** Finds the workflow tool, by the client's search if it is not listed. */
-  function* workflowTool() {
-    const search = find((name) => name === shell.search);
-    const found = () => find((name) => name.endsWith(TOOL));
-    for (let wait = 0; found() === undefined && wait < WAITS; wait += 1) {
-      if (search !== undefined && asked.text.includes(`__${TOOL}`)) break;
-      // A client may begin before its servers are ready. Agents do something else first.
+  const listed = () => find((name) => name.endsWith(TOOL));
+
+  /** Goes on with other work until the client has the tool: it may begin before its servers are ready. */
+  function* awaitTool() {
+    for (let wait = 0; listed() === undefined && wait < WAITS; wait += 1) {
+      if (shell.search !== undefined && asked.text.includes(FOUND)) return;
       seen.late = true;
-      yield* run("sleep 0.5; git status --short");
+      yield* run(`sleep 0.5; git log --oneline -${wait + 1}`);
     }
-    const listed = found();
-    if (listed !== undefined) {
-      seen.tool ??= "listed";
-      return listed;
-    }
-    if (search === undefined) throw new Error(`${TOOL} is not offered: ${asked.tools.map(({ name }) => name).join(", ")}`);
+  }
+
+  /** Finds the tool by the words of a person. */
+  function* search(tool: Asked["tools"][number]) {
     for (const query of SEARCHES) {
-      const result = yield* use(search, { query, max_results: 5 });
-      if (!result.includes(TOOL)) throw new Error(`${shell.search} does not find ${TOOL} by "${query}": ${result}`);
+      const result = yield* use(tool, { query, max_results: 5 });
+      if (!result.includes(TOOL)) throw new Error(`${tool.name} does not find ${TOOL} by "${query}": ${result}`);
     }
     seen.tool = "searched";
-    return found() ?? { name: `mcp__phasegate__${TOOL}`, description: "" };
+  }
+
+  /** Uses the workflow tool: as it is listed, else as the client's search has found it. */
+  function* useWorkflow(input: Readonly<Record<string, unknown>>) {
+    yield* awaitTool();
+    const tool = listed();
+    if (tool !== undefined) seen.tool ??= "listed";
+    if (tool !== undefined) return yield* use(tool, input);
+    const searching = find((name) => name === shell.search);
+    if (searching === undefined)
+      throw new Error(`${TOOL} is not offered: ${asked.tools.map(({ name }) => name).join(", ")}`);
+    if (seen.tool === undefined) yield* search(searching);
+    const through = find((name) => name === shell.through);
+    if (through !== undefined) return yield* use(through, { name: FOUND, arguments: input });
+    return yield* use(listed() ?? { name: FOUND, description: "" }, input);
   }
 
   /** Calls the workflow tool, and checks its answer: that of a refusal has its code. */
   function* call(input: Readonly<Record<string, unknown>>, expected: RegExp) {
-    const tool = yield* workflowTool();
     const session = sessionId === "" ? {} : { session_id: sessionId };
-    const result = yield* use(tool, { ...session, ...input });
+    const result = yield* useWorkflow({ ...session, ...input });
     // Some clients hand on what they got as JSON in JSON.
     const plain = result.replaceAll("\\", "");
     if (!expected.test(plain)) throw new Error(`${input.action} is answered without ${expected}: ${result}`);
@@ -132,8 +146,11 @@ export function* firstTurn(shell: Shell, seen: Seen): Model {
   yield* call({ action: "list_workflows" }, /"bug_fix"/);
   const started = yield* call({ action: "start", workflow_type: "bug_fix" }, /"session_id":/);
   at(/"session_id":"([^"]+)"/.exec(started)?.[1] ?? "");
-  seen.serverInstructions = text().includes("Proved work");
-  const ahead = yield* call({ action: "complete_phase", phase: 2, evidence: { why: "it subtracts" } }, /"PHASE_LOCKED"/);
+  seen.serverInstructions = text().includes("goes through a workflow, whose gates check it");
+  const ahead = yield* call(
+    { action: "complete_phase", phase: 2, evidence: { why: "it subtracts" } },
+    /"PHASE_LOCKED"/,
+  );
   seen.copies = ahead.split('"PHASE_LOCKED"').length - 1;
   yield* call({ action: "complete_phase", phase: 1, evidence: CLAIM }, /"checkpoint_passed":false/);
   return yield* endTurn(say, seen);
@@ -145,7 +162,10 @@ export function* secondTurn(shell: Shell, seen: Seen): Model {
   const open = yield* call({ action: "list_sessions", status: "active" }, /"session_id":/);
   at(/"session_id":"([^"]+)"/.exec(open)?.[1] ?? "");
   yield* call({ action: "get_state", brief: true }, /"status":"success"/);
-  yield* call({ action: "request_waiver", phase: 1, fields: ["test"], reason: "no test can show it" }, /"awaiting_waiver":true/);
+  yield* call(
+    { action: "request_waiver", phase: 1, fields: ["test"], reason: "no test can show it" },
+    /"awaiting_waiver":true/,
+  );
   yield* run(REPRODUCE);
   yield* call({ action: "complete_phase", phase: 1, evidence: CLAIM }, /"checkpoint_passed":true/);
   const why = "it subtracts the second argument, and must add it";

@@ -1,5 +1,5 @@
 /**
- * Walks one client through the workflow, in a network and among processes of its own: `node walk.ts CLIENT FOLDER BIN`. The folder
+ * Walks one client through the workflow, in a network and among processes of its own: `node walk.ts NAME FOLDER BIN`. The folder
  * has the project. Prints what was seen as one line of JSON; the requests and what the client has printed are written to the folder.
  */
 import { spawn } from "node:child_process";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { CLIENTS, type Client, furnish } from "./clients.ts";
 import { type Model, type ModelServer, serveModel } from "./model-server.ts";
-import { firstTurn, isAgents, secondTurn, type Seen } from "./script.ts";
+import { firstTurn, isAgents, type Seen, secondTurn } from "./script.ts";
 
 /** The longest time for a turn, and for processes to end after it, in milliseconds. */
 const TURN_MS = 240_000;
@@ -20,8 +20,8 @@ export interface Walked extends Seen {
   readonly problems: readonly string[];
 }
 
-const [name, folder = "", bin = ""] = process.argv.slice(2);
-const client = CLIENTS.find(({ id }) => id === name);
+const [name, folder = "", program = ""] = process.argv.slice(2);
+const client = CLIENTS.find(({ bin }) => bin === name);
 if (client === undefined) throw new Error(`there is no client ${name}`);
 console.log(JSON.stringify(await walk(client)));
 
@@ -58,16 +58,18 @@ async function walk(client: Client): Promise<Walked> {
   if (problems.length === 0) problems.push(...missing(client, first, second));
   keep(server);
   await server.close();
-  return { ...first, ...second, reminders, version: version.trim().split("\n").at(-1) ?? "", problems };
+  return { ...first, ...second, reminders, version: /\d+\.\d+\.\d+/.exec(version)?.[0] ?? version, problems };
 }
 
 /** Says what a walk that went to its end has not shown. */
-function missing({ hooks }: Client, first: Seen, second: Seen): string[] {
+function missing({ hooks, copies = 1 }: Client, first: Seen, second: Seen): string[] {
   const wanted = hooks ? 1 : 0;
   return [
     ...(first.instructions ? [] : ["the instructions were not sent"]),
-    ...(first.copies === 1 ? [] : [`a refusal stands ${first.copies} times in its result`]),
-    ...(first.reminders === wanted ? [] : [`after the first turn the model was asked ${first.reminders} times to go on`]),
+    ...(first.copies === copies ? [] : [`a refusal stands ${first.copies} times in its result`]),
+    ...(first.reminders === wanted
+      ? []
+      : [`after the first turn the model was asked ${first.reminders} times to go on`]),
     ...(second.completed ? [] : ["the session is not completed"]),
     ...(second.reminders === 0 ? [] : ["the model was asked to go on with a completed session"]),
   ];
@@ -82,7 +84,12 @@ interface Ran {
 /** Runs the client to its end. */
 function run(args: readonly string[], options: { env: NodeJS.ProcessEnv; cwd: string }): Promise<Ran> {
   return new Promise((done) => {
-    const child = spawn(bin, args, { ...options, stdio: ["ignore", "pipe", "pipe"], timeout: TURN_MS, killSignal: "SIGKILL" });
+    const child = spawn(program, args, {
+      ...options,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: TURN_MS,
+      killSignal: "SIGKILL",
+    });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
@@ -91,7 +98,8 @@ function run(args: readonly string[], options: { env: NodeJS.ProcessEnv; cwd: st
     }
     child.on("error", ({ message }) => done({ output, ended: message }));
     child.on("exit", (code, signal) => {
-      const ended = code === 0 ? {} : { ended: `it ended with ${signal ?? `exit code ${code}`}: ${output.slice(-500)}` };
+      const ended =
+        code === 0 ? {} : { ended: `it ended with ${signal ?? `exit code ${code}`}: ${output.slice(-500)}` };
       done({ output, ...ended });
     });
   });
@@ -113,7 +121,11 @@ function processes(): string[] {
     if (!/^\d+$/.test(id) || id === "1" || Number(id) === process.pid) return [];
     try {
       // Empty for one that has ended and was not waited for.
-      return readFileSync(join("/proc", id, "cmdline"), "utf8").replaceAll("\0", " ").trim() || [];
+      return (
+        readFileSync(join("/proc", id, "cmdline"), "utf8")
+          .replaceAll("\0", " ")
+          .trim() || []
+      );
     } catch {
       // It has ended since.
       return [];
