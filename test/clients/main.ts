@@ -1,7 +1,7 @@
 /**
  * `npm run test:clients -- [client…]`: real clients from npm do a piece of work in the workflow `bug_fix`, with a script for their
  * model. Each is alone with its own home, network and processes, in a project that `phasegate init` of the packed package has set
- * up. Prints a line for each; `--write` writes the table in docs/setup.md, `--folder DIR` keeps what was installed and seen there.
+ * up. Prints a line for each; `--write` renews their rows in docs/setup.md, `--folder DIR` keeps what was installed and seen there.
  * Needs Linux, a build, and the registry.
  */
 import { execFileSync, spawnSync } from "node:child_process";
@@ -95,29 +95,32 @@ const HEAD = [
 ];
 const MARKS = ["<!-- clients:begin -->", "<!-- clients:end -->"] as const;
 
-/** Writes the table between its marks. */
-function writeTable(rows: readonly string[]): void {
+/** Writes the table between its marks. The row of a client that was not walked now stays as it is. */
+function writeTable(rows: ReadonlyMap<Client, string>): void {
   const page = join(here, "../../docs/setup.md");
   const [before = "", rest = ""] = readFileSync(page, "utf8").split(MARKS[0]);
   const after = rest.split(MARKS[1])[1];
   if (after === undefined) throw new Error(`${page} has no ${MARKS.join(" and ")}`);
+  const all = CLIENTS.flatMap((client) => {
+    const before = rest.split("\n").find((line) => line.startsWith(`| ${client.title} `));
+    return rows.get(client) ?? before ?? [];
+  });
   const others = OTHERS.map(([title, reason]) => `- ${title}: ${reason}.`);
-  const lines = [MARKS[0], "", ...HEAD, ...rows, "", "Not walked:", "", ...others, "", MARKS[1]];
+  const lines = [MARKS[0], "", ...HEAD, ...all, "", "Not walked:", "", ...others, "", MARKS[1]];
   writeFileSync(page, `${before}${lines.join("\n")}${after}`);
 }
 
-if (values.write && positionals.length > 0) throw new Error("--write needs all clients: name none");
 const chosen = CLIENTS.filter(({ bin }) => positionals.length === 0 || positionals.includes(bin));
 const bins = installClients();
 const template = join(root, "project");
 rmSync(template, { recursive: true, force: true });
 makeProject(template, pack());
-const rows: string[] = [];
+const rows = new Map<Client, string>();
 for (const client of chosen) {
   const seen = walked(client, template, bins);
   const row = rowOf(client, seen);
   console.log(`${seen.problems.length === 0 ? "ok    " : "failed"} ${row}`);
-  rows.push(row);
+  rows.set(client, row);
   for (const problem of seen.problems) console.error(problem);
   if (seen.problems.length > 0) process.exitCode = 1;
 }

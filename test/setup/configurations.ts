@@ -79,7 +79,9 @@ const QWEN = `{
     "db": { "command": "db-server", "args": ["--read-only"], "cwd": "./server", "trust": false }
   },
   "hooks": {
-    "Stop": [{ "hooks": [{ "type": "command", "command": "./check.sh" }] }]
+    "Stop": [
+      { "hooks": [{ "type": "command", "command": "./check.sh" }] }
+    ]
   },
   "$version": 4
 }
