@@ -29,7 +29,7 @@ const stopOptions = () => ({
 type StopOptions = Values<ReturnType<typeof stopOptions>>;
 
 /** The clients that ask a hook before an agent ends. */
-const HOOK_CLIENTS = ["claude", "gemini", "cursor"] as const;
+const HOOK_CLIENTS = ["claude", "codex", "gemini", "qwen", "cursor"] as const;
 type HookClient = (typeof HOOK_CLIENTS)[number];
 
 const HELP = `
@@ -164,11 +164,13 @@ interface Words {
   readonly goOn: (text: string) => JsonObject;
 }
 
+/** The form of Claude Code, which others have taken over. */
+const STOP: Words = { mayGoOn: isFirstEnd, goOn: blocking };
+
 const WORDS: Readonly<Record<HookClient, Words>> = {
-  claude: {
-    mayGoOn: isFirstEnd,
-    goOn: blocking,
-  },
+  claude: STOP,
+  codex: STOP,
+  qwen: STOP,
   gemini: {
     mayGoOn: (sent) => sent.hook_event_name === "AfterAgent" && sent.stop_hook_active !== true,
     goOn: (reason) => ({ decision: "deny", reason }),

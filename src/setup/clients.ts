@@ -35,7 +35,7 @@ export interface Client {
   readonly next: string;
 }
 
-export const CLIENT_IDS = ["claude", "cursor", "vscode", "codex", "gemini", "opencode", "windsurf"] as const;
+export const CLIENT_IDS = ["claude", "cursor", "vscode", "codex", "gemini", "qwen", "opencode", "windsurf"] as const;
 export type ClientId = (typeof CLIENT_IDS)[number];
 
 export function isClientId(id: string): id is ClientId {
@@ -104,11 +104,16 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
   },
   codex: {
     title: "Codex",
-    next: "Codex reads the file only in a project that it trusts: start `codex` in its root, and trust it.",
+    next: "Codex reads its files only in a project that it trusts: start `codex` in its root, and trust it; a hook, too, in /hooks.",
     signs: [".codex"],
     configs: [".codex/config.toml"],
     instructions: "AGENTS.md",
     server: entryUnder("table", "mcp_servers"),
+    hook: {
+      path: ".codex/hooks.json",
+      keys: ["hooks", "Stop"],
+      value: (command) => ({ hooks: [{ type: "command", command, timeout: HOOK_SECONDS }] }),
+    },
   },
   gemini: {
     title: "Gemini CLI",
@@ -120,6 +125,21 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
     hook: {
       path: ".gemini/settings.json",
       keys: ["hooks", "AfterAgent"],
+      value: (command) => ({
+        hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }],
+      }),
+    },
+  },
+  qwen: {
+    title: "Qwen Code",
+    next: "Start `qwen` in the project.",
+    signs: [".qwen", "QWEN.md"],
+    configs: [".qwen/settings.json"],
+    instructions: "AGENTS.md",
+    server: underMcpServers,
+    hook: {
+      path: ".qwen/settings.json",
+      keys: ["hooks", "Stop"],
       value: (command) => ({
         hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }],
       }),

@@ -11,6 +11,7 @@
  *
  * This is the entry file of the folder. What is decided where:
  * - wanted.ts: which pieces a project should have, and the commands that start the server and check the project
+ * - beginning.ts: how agents are told to begin, also by the server
  * - clients.ts: where each client reads what from, and in which form
  * - pieces.ts: how a piece is found, added, replaced and removed; json-text.ts and changes.ts for each form
  * - changes.ts also has what must be cut out to undo an addition to the letter

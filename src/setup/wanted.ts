@@ -5,6 +5,7 @@
 import { applyEdits } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
+import { BEGINNING } from "./beginning.js";
 import { CLIENTS, type Client, type ClientId, type Command } from "./clients.js";
 import { addJson, findJson, jsonProblem, replaceJson } from "./json-text.js";
 import type { Piece } from "./pieces.js";
@@ -199,9 +200,7 @@ function instructions(starters: readonly Starter[]): string {
     "",
     ...(listed.length === 0 ? ["- what `list_workflows` names"] : listed),
     "",
-    'Before such work, call the tool `pos_workflow` with `{"action": "list_sessions", "status": "active"}` and go on with an',
-    'open session on it; if there is none, `{"action": "list_workflows"}` shows how to start one. Each answer\'s `next` is the',
-    "call to make next. The work is done when the session is completed.",
+    ...BEGINNING,
   ].join("\n");
 }
 

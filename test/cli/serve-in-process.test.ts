@@ -34,7 +34,8 @@ describe("the server, in this process", () => {
     send(INITIALIZE);
     stdin.end();
     expect(await ended).toBe(0);
-    expect(JSON.parse(said(stdout))).toMatchObject({ id: 0, result: { serverInfo: { name: "phasegate" } } });
+    const result = { serverInfo: { name: "phasegate" }, instructions: expect.stringContaining("pos_workflow") };
+    expect(JSON.parse(said(stdout))).toMatchObject({ id: 0, result });
     expect(said(stderr)).toContain('"msg":"stopped"');
     expect(process.listenerCount("SIGTERM")).toBe(before);
   });

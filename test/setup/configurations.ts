@@ -74,6 +74,19 @@ const GEMINI = `{
 }
 `;
 
+const QWEN = `{
+  "mcpServers": {
+    "db": { "command": "db-server", "args": ["--read-only"], "cwd": "./server", "trust": false }
+  },
+  "hooks": {
+    "Stop": [
+      { "hooks": [{ "type": "command", "command": "./check.sh" }] }
+    ]
+  },
+  "$version": 4
+}
+`;
+
 const OPENCODE = `{
   "$schema": "https://opencode.ai/config.json",
   // Servers
@@ -109,6 +122,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     servers: (config: { mcp_servers: Record<string, unknown> }) => config.mcp_servers,
   },
   { client: "gemini", path: ".gemini/settings.json", text: GEMINI, servers: underMcpServers },
+  { client: "qwen", path: ".qwen/settings.json", text: QWEN, servers: underMcpServers },
   {
     client: "opencode",
     path: "opencode.jsonc",

@@ -62,6 +62,28 @@ const SENT: Readonly<Record<string, (project: Started, change?: object) => objec
     last_assistant_message: "I have fixed it.",
     ...change,
   }),
+  codex: ({ root, transcript }, change = {}) => ({
+    session_id: "0b5c2f4e-one",
+    turn_id: "7d01",
+    transcript_path: transcript,
+    cwd: root,
+    hook_event_name: "Stop",
+    model: "a-model",
+    permission_mode: "default",
+    stop_hook_active: false,
+    last_assistant_message: "I have fixed it.",
+    ...change,
+  }),
+  qwen: ({ root, transcript }, change = {}) => ({
+    session_id: "0b5c2f4e-one",
+    transcript_path: transcript,
+    cwd: root,
+    hook_event_name: "Stop",
+    timestamp: "2026-01-01T12:00:00.000Z",
+    stop_hook_active: false,
+    last_assistant_message: "I have fixed it.",
+    ...change,
+  }),
   gemini: ({ root, transcript }, change = {}) => ({
     session_id: "0b5c2f4e-one",
     transcript_path: transcript,
@@ -92,6 +114,8 @@ const sentBy = (client: string, project: Started, change?: object) => SENT[clien
 
 test.each([
   ["claude", (text: unknown) => ({ decision: "block", reason: text })],
+  ["codex", (text: unknown) => ({ decision: "block", reason: text })],
+  ["qwen", (text: unknown) => ({ decision: "block", reason: text })],
   ["gemini", (text: unknown) => ({ decision: "deny", reason: text })],
   ["cursor", (text: unknown) => ({ followup_message: text })],
 ])(
@@ -119,6 +143,9 @@ test.each([
 test.each([
   ["claude", { stop_hook_active: true }],
   ["claude", { hook_event_name: "SubagentStop" }],
+  ["codex", { stop_hook_active: true }],
+  ["codex", { hook_event_name: "SubagentStop" }],
+  ["qwen", { stop_hook_active: true }],
   ["gemini", { stop_hook_active: true }],
   ["gemini", { hook_event_name: "AfterTool" }],
   ["cursor", { loop_count: 1 }],

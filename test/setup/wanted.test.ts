@@ -61,9 +61,12 @@ test("hooks run without the package that only the server needs, from the project
   expect(pieceOf("claude", INSTALLED, true)).toMatchObject({
     hooks: [{ command: `cd "$CLAUDE_PROJECT_DIR" && ${main}` }],
   });
+  expect(pieceOf("codex", INSTALLED, true)).toEqual({
+    hooks: [{ type: "command", command: main.replace("claude", "codex"), timeout: 15 }],
+  });
 });
 
-test.each(["codex", "vscode", "opencode", "windsurf"] as const)("%s has no hook", (client) => {
+test.each(["vscode", "opencode", "windsurf"] as const)("%s has no hook", (client) => {
   expect(pieceOf(client, INSTALLED, true)).toBeUndefined();
 });
 

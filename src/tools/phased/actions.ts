@@ -273,8 +273,8 @@ export function toolDescription(actions: readonly Action[]): string {
     .filter((action) => given(action))
     .map((step) => (step === eachTask ? `${step} for each task` : step));
   const lines = [
-    "Runs phase-gated workflows: you see one phase at a time and pass its checkpoint with evidence.",
-    way.length > 1 && `${way.join(" → ")}; do each phase's work, repeat until workflow_complete.`,
+    "Workflow to fix a bug or carry out a plan: you see one phase at a time, pass its gate with evidence.",
+    way.length > 1 && `${way.join(" → ")}; do each phase's work, until workflow_complete.`,
     "Every answer's `next` is the call to make.",
     given("complete_task") &&
       "complete_task notes a finished task; outcome given_up, one that can't be done; skipped, optional ones to leave out.",
