@@ -18,7 +18,6 @@ import { type Starter, wantedPieces } from "../src/setup/wanted.ts";
 const packageSchema = z.object({
   name: z.string(),
   version: z.string(),
-  mcpName: z.string(),
   description: z.string().max(100, "the MCP registry takes 100 characters"),
   license: z.string(),
   homepage: z.url(),
@@ -127,8 +126,7 @@ export function artifacts(source: Source): ReadonlyMap<string, string> {
     gemini: geminiExtension(source),
     codex: configuration(source, "codex"),
     opencode: configuration(source, "opencode"),
-    "npm-server": npmServer(source),
-    mcpb: { ...npmServer(source), "manifest.json": bundleManifest(source) },
+    mcpb: bundleFiles(source),
   };
   const all = Object.entries(folders).flatMap(([folder, files]) =>
     Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text] as const),
@@ -206,28 +204,20 @@ function geminiExtension(source: Source): Record<string, string> {
 /** A client without plugins: the files to copy into a project, with what its agents read. */
 function configuration(source: Source, client: ClientId): Record<string, string> {
   const { server, hook, instructions } = piecesFor(source, client, TEST_COMMAND.standard);
-  const [{ path } = { path: "" }] = server;
-  return { [path]: fileOf([...server, ...hook]), [CLIENTS[client].instructions]: textOf(instructions) };
+  const pieces = [...server, ...hook];
+  const files = pieces.map(({ path }) => [path, fileOf(pieces.filter((piece) => piece.path === path))]);
+  return { ...Object.fromEntries(files), [CLIENTS[client].instructions]: textOf(instructions) };
 }
 
-/** The name of the package that has the server and the SDK which it needs: `npx` installs no optional peers. */
-const serverPackage = ({ name }: Manifest) => `${name}-mcp`;
-
-function npmServer({ manifest }: Source): Record<string, string> {
-  const { name, version, mcpName, description, license, homepage, repository, engines } = manifest;
-  const own = {
-    ...{ name: serverPackage(manifest), version, mcpName, description, license, homepage, repository },
-    type: "module",
-    bin: { [serverPackage(manifest)]: "main.mjs" },
-    engines,
-    dependencies: { "@modelcontextprotocol/server": "^2.0.0", [name]: version },
+/** The bundle brings the SDK that the server needs. */
+function bundleFiles(source: Source): Record<string, string> {
+  const { name, version } = source.manifest;
+  const dependencies = { "@modelcontextprotocol/server": "^2.0.0", [name]: version };
+  return {
+    "package.json": json({ name: `${name}-bundle`, version, private: true, type: "module", dependencies }),
+    "main.mjs": `await import(new URL("dist/cli/main.js", import.meta.resolve("${name}/package.json")).href);\n`,
+    "manifest.json": bundleManifest(source),
   };
-  const main = `#!/usr/bin/env node
-// The command line of ${name}, with the packages that its server needs.
-await import(new URL("dist/cli/main.js", import.meta.resolve("${name}/package.json")).href);
-`;
-  const readme = `# ${own.name}\n\nThe MCP server of [${name}](${homepage}), to start with npx:\n\n    npx -y ${own.name}@${version} serve --starters --state .phasegate --project .\n`;
-  return { "package.json": json(own), "main.mjs": main, "README.md": readme };
 }
 
 /** Returns a setting as Claude's programs replace it. */
@@ -268,41 +258,21 @@ export const bundleName = ({ name, version }: Manifest) => `${name}-${version}.m
 
 export const SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 
-/** Returns server.json of the MCP registry. A client checks the bundle that it downloads by the digest. */
+/**
+ * Returns server.json of the MCP registry. It names the bundle alone: npx installs no optional peers, such as the SDK that the
+ * server needs. A client checks the bundle that it downloads by the digest.
+ */
 export function serverJson({ manifest }: Source, bundleSha256: string): string {
-  const { mcpName, name, version, description, homepage } = manifest;
-  const variables = { project: { description: PROJECT.description, format: "filepath", isRequired: true } };
-  const transport = { type: "stdio" };
-  const { standard } = TEST_COMMAND;
+  const { name, version, description, homepage } = manifest;
+  const address = webAddress(manifest);
   return json({
     $schema: SERVER_SCHEMA,
-    ...{ name: mcpName, title: name, description, version, websiteUrl: homepage },
-    repository: { url: webAddress(manifest), source: "github" },
+    ...{ name: address.replace("https://github.com/", "io.github."), title: name, description, version },
+    ...{ websiteUrl: homepage, repository: { url: address, source: "github" } },
     packages: [
       {
-        ...{ registryType: "npm", identifier: serverPackage(manifest), version, runtimeHint: "npx", transport },
-        packageArguments: [
-          { type: "positional", value: "serve" },
-          { type: "named", name: "--starters" },
-          { type: "named", name: "--state", value: "{project}/.phasegate", variables },
-          { type: "named", name: "--project", value: "{project}", variables },
-          {
-            ...{ type: "named", name: "--allow-command", isRepeated: true },
-            ...{ description: TEST_COMMAND.description, default: standard, isRequired: true },
-          },
-        ],
-        environmentVariables: [
-          { name: "PHASEGATE_WORKFLOWS", description: "A folder of your own workflows", format: "filepath" },
-          { name: "PHASEGATE_APPROVERS", description: "The file with the keys of approvers", format: "filepath" },
-          {
-            ...{ name: "PHASEGATE_LOG_LEVEL", description: "What the log on stderr has", default: "info" },
-            choices: ["debug", "info", "warn", "error"],
-          },
-        ],
-      },
-      {
-        ...{ registryType: "mcpb", version, fileSha256: bundleSha256, transport },
-        identifier: `${webAddress(manifest)}/releases/download/v${version}/${bundleName(manifest)}`,
+        ...{ registryType: "mcpb", version, fileSha256: bundleSha256, transport: { type: "stdio" } },
+        identifier: `${address}/releases/download/v${version}/${bundleName(manifest)}`,
       },
     ],
   });

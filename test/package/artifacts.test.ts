@@ -22,18 +22,12 @@ const jsonAt = (path: string) => JSON.parse(textAt(path));
 function commands(): Record<string, string[]> {
   const flat = ({ command, args }: { command: string; args: string[] }) => [command, ...args];
   const codex = JSON.parse(JSON.stringify(parseToml(textAt("codex/.codex/config.toml"))));
-  const [npm] = JSON.parse(serverJson(source, "0".repeat(64))).packages;
-  const argumentsOfRegistry = npm.packageArguments.flatMap(
-    ({ name, value, default: standard }: Record<string, string>) =>
-      [name, value ?? standard].filter((word) => word !== undefined),
-  );
   const found = {
     claude: flat(jsonAt("claude/phasegate/.mcp.json").mcpServers.phasegate),
     gemini: flat(jsonAt("gemini/gemini-extension.json").mcpServers.phasegate),
     codex: flat(codex.mcp_servers.phasegate),
     opencode: jsonAt("opencode/opencode.json").mcp.phasegate.command,
     mcpb: flat(jsonAt("mcpb/manifest.json").server.mcp_config),
-    registry: argumentsOfRegistry,
   };
   const filled = (word: string) =>
     word
@@ -66,6 +60,7 @@ describe("what registries and clients install", () => {
   it("has a hook in the clients that ask before an agent ends", () => {
     const claude = jsonAt("claude/phasegate/hooks/hooks.json").hooks.Stop;
     expect(claude).toMatchObject([{ hooks: [{ command: expect.stringContaining("hook stop --client claude") }] }]);
+    expect(textAt("codex/.codex/hooks.json")).toContain("hook stop --client codex");
     const gemini = jsonAt("gemini/hooks/hooks.json").hooks.AfterAgent;
     expect(gemini).toMatchObject([{ hooks: [{ command: expect.stringContaining("hook stop --client gemini") }] }]);
   });
@@ -97,16 +92,13 @@ describe("what registries and clients install", () => {
   });
 
   it("has one version, one name in the MCP registry, and no more words than it takes", async () => {
-    const { version, mcpName, description } = source.manifest;
+    const { version, description } = source.manifest;
     const server = JSON.parse(serverJson(source, "ab".repeat(32)));
     expect(server).toMatchObject({
-      name: mcpName,
+      name: "io.github.OWNER/phasegate",
       version,
-      packages: [{ version }, { version, fileSha256: "ab".repeat(32) }],
+      packages: [{ registryType: "mcpb", version, fileSha256: "ab".repeat(32) }],
     });
-    expect(mcpName).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
-    // The registry compares it with the published package.
-    expect(jsonAt("npm-server/package.json")).toMatchObject({ name: server.packages[0].identifier, version, mcpName });
     for (const path of [
       "claude/phasegate/.claude-plugin/plugin.json",
       "gemini/gemini-extension.json",
