@@ -50,7 +50,7 @@ const EXPORTS = {
     "unknownOutcome",
   ],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot"],
-  "phasegate/http": ["createHttpApi", "openApiDocument"],
+  "phasegate/http": ["createHttpApi", "openApiDocument", "toNodeHandler"],
   "phasegate/login": [
     "createHostCheck",
     "createOAuthLogin",
