@@ -7,10 +7,11 @@ import type {
   GateDefinition,
   PlanGate,
   RuleDefinition,
+  SchemaGate,
   VerifyDefinition,
 } from "../workflow/structure.js";
 import { checksOf, proofsOf, revealOf, WHOLE, wholeChecks } from "./check-gate.js";
-import { fieldsOf } from "./fields.js";
+import { fieldsOf, propertiesOf } from "./fields.js";
 import { checkedFields, ITEMS_FIELD, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 import type { Problem, Verdict } from "./verdict.js";
 
@@ -83,7 +84,7 @@ export function measuredOutcome(gate: GateDefinition, verdict: Verdict) {
 function fullFormat(gate: GateDefinition): JsonObject {
   switch (gate.kind) {
     case "schema":
-      return gate.jsonSchema ?? { type: "object" };
+      return schemaFormat(gate);
     case "fields":
       return fieldsSchema(gate);
     case "plan":
@@ -105,10 +106,7 @@ function fieldsSchema(gate: FieldGate): JsonObject {
     type: "object",
     properties: Object.fromEntries(
       fields.map((field) => {
-        const checks = checksOf(gate)
-          .filter((check) => check.field === field.name)
-          .map(inWordsOf);
-        const schema = fieldSchema(field, checks);
+        const schema = fieldSchema(field, checksOfField(gate, field.name));
         return [field.name, proofsOf(gate).includes(field.name) ? proofFormat(schema) : schema];
       }),
     ),
@@ -116,6 +114,26 @@ function fieldsSchema(gate: FieldGate): JsonObject {
     ...rulesOf(rules),
     ...verifiedBy(gate),
   };
+}
+
+/** Adds to the schema that a host has given what is verified besides. */
+function schemaFormat(gate: SchemaGate): JsonObject {
+  const { jsonSchema = { type: "object" } } = gate;
+  const properties = [...propertiesOf(jsonSchema)].map(([name, schema]): [string, JsonObject] => [
+    name,
+    { ...schema, ...verifiedIn(checksOfField(gate, name)) },
+  ]);
+  const whole: JsonObject = { ...jsonSchema, ...verifiedBy(gate) };
+  return properties.length === 0 ? whole : { ...whole, properties: Object.fromEntries(properties) };
+}
+
+function checksOfField(gate: GateDefinition, name: string): string[] {
+  const checks = checksOf(gate).filter(({ field }) => field === name);
+  return checks.map(inWordsOf);
+}
+
+function verifiedIn(checks: readonly string[]): JsonObject {
+  return checks.length === 0 ? {} : { verified_by: [...checks] };
 }
 
 /** By its number, each check has the name that a waiver and the results of a submission give to it. */
@@ -149,7 +167,7 @@ function fieldSchema(
     ...(description === undefined ? {} : { description }),
     ...(example === undefined || holdsClaim(example) ? {} : { examples: [example] }),
     ...rulesOf(rules),
-    ...(checks.length === 0 ? {} : { verified_by: checks }),
+    ...verifiedIn(checks),
   };
 }
 

@@ -87,6 +87,19 @@ describe("a gate with rules and verifiers", () => {
     expect(requiredFormat(fieldGate([]))).toEqual({ type: "object", properties: {} });
   });
 
+  it("shows its verifiers beside the schema of a host", () => {
+    const { verify } = gate;
+    const jsonSchema = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] };
+    expect(requiredFormat({ ...schema, jsonSchema, verify })).toEqual({
+      type: "object",
+      properties: { count: { type: "integer", verified_by: ["json_value"] } },
+      required: ["count"],
+      verified_by: { 1: "git_clean" },
+    });
+    expect(requiredFormat({ ...schema, jsonSchema })).toEqual(jsonSchema);
+    expect(requiredFormat({ ...bare, verify })).toMatchObject({ verified_by: { 1: "git_clean" } });
+  });
+
   it("shows only names, or nothing, according to `reveal`", () => {
     expect(requiredFormat({ ...fields, reveal: "names" })).toEqual({
       type: "object",
