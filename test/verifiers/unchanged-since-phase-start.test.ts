@@ -213,6 +213,10 @@ describe("unchanged_since_phase_start", () => {
     );
     await one.write(".npmrc", "x");
     expect(refused(await one.ask())).toContain(".npmrc was added");
+    const allowed = await aPhase({ "a.md": "a" }, { paths: ["*.cfg"], allow_none: true });
+    expect((await allowed.ask()).message).toBe(
+      "no such file was there, and none was added since this phase was entered; *.cfg names nothing",
+    );
   });
 
   it("compares a link with its file, and refuses a file that became a link", async () => {
