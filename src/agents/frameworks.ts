@@ -17,6 +17,7 @@ export interface AiSdkTool {
 }
 
 /** Returns tools for the AI SDK: `tools` of `generateText`, `streamText` and `ToolLoopAgent`. */
+export function aiSdkTools<Name extends string>(tools: readonly AgentTool<Name>[]): Record<Name, AiSdkTool>;
 export function aiSdkTools(tools: readonly AgentTool[]): Record<string, AiSdkTool> {
   return Object.fromEntries(
     tools.map(({ name, description, inputSchema, call }) => {
@@ -34,6 +35,7 @@ export interface MastraTool extends AiSdkTool {
 }
 
 /** Returns tools for Mastra: `tools` of an `Agent`. */
+export function mastraTools<Name extends string>(tools: readonly AgentTool<Name>[]): Record<Name, MastraTool>;
 export function mastraTools(tools: readonly AgentTool[]): Record<string, MastraTool> {
   return Object.fromEntries(Object.entries(aiSdkTools(tools)).map(([id, one]) => [id, { id, ...one }]));
 }

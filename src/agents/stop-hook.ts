@@ -62,7 +62,7 @@ export function stopHook(
     try {
       const { sessionIn } = await import("./transcript.js");
       const session = await sessionIn(input.transcript_path, await activeSessions(engine));
-      const open = session && (await goingOn(engine, session.sessionId, options.tool));
+      const open = session && (await goingOn(engine, session.sessionId, { tool: options.tool, isGuess: true }));
       if (open === undefined || isTold(open, told.get(input.session_id))) return {};
       told.set(input.session_id, open);
       return blocking(open.message);

@@ -19,9 +19,9 @@ import { callable, checkOptions, having, optionally } from "../workflow/host-opt
 import type { WorkspaceConnection } from "../workspace/workspace.js";
 
 /** A tool for an agent, as a plain value: for a loop of your own, or for what makes a framework's tools of it. */
-export interface AgentTool {
+export interface AgentTool<Name extends string = string> {
   /** The name that the model calls. */
-  readonly name: string;
+  readonly name: Name;
   /** The description for the model. */
   readonly description: string;
   /** The JSON Schema of the input. The tool checks its input itself, and its answer says what is wrong. */
@@ -61,7 +61,11 @@ export interface RoutedAgentOptions extends RoutedToolsOptions, Following, Pick<
  *
  * @throws {PhasegateError} `INVALID_INPUT` when an option is unknown or invalid, or `actor` is given and undefined.
  */
-export function workflowTools(engine: Engine, options: WorkflowAgentOptions = {}): readonly AgentTool[] {
+export function workflowTools<const Name extends string = "pos_workflow">(
+  engine: Engine,
+  options?: WorkflowAgentOptions & { readonly name?: Name },
+): readonly [AgentTool<Name>];
+export function workflowTools(engine: Engine, options: WorkflowAgentOptions = {}): readonly [AgentTool] {
   checkOptions("workflowTools", options, {
     ...toolChecks,
     onProgress: optionally(callable),

@@ -4,6 +4,7 @@ import { PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
 import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
+import { compact } from "../tools/wire.js";
 import { check, checkOptions, either, having, optionally, text } from "../workflow/host-options.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 
@@ -56,7 +57,8 @@ export async function unfinished(
   });
   const { told, tool } = options;
   const sessionId = await sessionOf(engine, worked);
-  const open = sessionId === undefined ? undefined : await goingOn(engine, sessionId, tool);
+  const isGuess = "conversation" in worked;
+  const open = sessionId === undefined ? undefined : await goingOn(engine, sessionId, { tool, isGuess });
   return isTold(open, told) ? undefined : open;
 }
 
@@ -107,17 +109,24 @@ export async function activeSessions(
   return items.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
 }
 
-/** Returns how an agent goes on with a session; undefined if it may end. */
-export async function goingOn(engine: Engine, sessionId: string, name?: string): Promise<Unfinished | undefined> {
+/** Returns how an agent goes on with a session, which may be a guess; undefined if it may end. */
+export async function goingOn(
+  engine: Engine,
+  sessionId: string,
+  { tool: name, isGuess }: { readonly tool?: string | undefined; readonly isGuess: boolean },
+): Promise<Unfinished | undefined> {
   const state = await engine.session(sessionId).state();
   if (state.status !== "active" || state.awaitingApproval || state.waitsForWaiver) return undefined;
   const tool = createWorkflowTool(engine, { name });
-  const { next } = await tool.dispatch({ action: "get_state", session_id: sessionId, brief: true });
+  const answer = await tool.dispatch({ action: "get_state", session_id: sessionId, brief: true });
+  const next = isJsonObject(answer.next) ? compact(answer.next) : undefined;
   if (!isJsonObject(next)) return undefined;
   const message = [
     `The session ${sessionId} of phasegate is not completed.`,
     `Its next call of the tool ${tool.name} is ${JSON.stringify(next)}`,
-    "If you were not asked to work on it, or can't go on, end your turn.",
+    isGuess
+      ? "If you were not asked to work on it, or can't go on, end your turn."
+      : "If you can't go on, say why, and end your turn.",
   ].join("\n");
   return { sessionId, version: state.version, next, message };
 }

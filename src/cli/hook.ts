@@ -99,7 +99,7 @@ async function reminder(options: StopOptions, input: string): Promise<string | u
   return withState(state, async (storage) => {
     const { engine } = enginesOver(storage, trust);
     const session = await sessionIn(ending.transcript, await activeSessions(engine));
-    const open = session && (await goingOn(engine, session.sessionId));
+    const open = session && (await goingOn(engine, session.sessionId, { isGuess: true }));
     if (open === undefined) return undefined;
     // A database has no folder for the note. None is made in the project: the sessions of this project are elsewhere.
     const { kind, rest } = parseState(state);

@@ -10,16 +10,18 @@ describe("a session is unfinished", () => {
     const sessionId = await startTwoPhases(engine);
     const next = { action: "get_phase", session_id: sessionId };
     const open = await unfinished(engine, { sessionId });
-    expect(open).toEqual({
+    expect(open).toStrictEqual({
       sessionId,
       version: 1,
       next,
       message: [
         `The session ${sessionId} of phasegate is not completed.`,
         `Its next call of the tool pos_workflow is ${JSON.stringify(next)}`,
-        "If you were not asked to work on it, or can't go on, end your turn.",
+        "If you can't go on, say why, and end your turn.",
       ].join("\n"),
     });
+    // The host has not said that the agent works on it.
+    expect((await unfinished(engine, { conversation: [sessionId] }))?.message).toContain("If you were not asked to");
     expect((await unfinished(engine, { sessionId }, { tool: "work" }))?.message).toContain("of the tool work is");
     const session = engine.session(sessionId);
     await session.completePhase(1, built);

@@ -16,6 +16,11 @@ export async function tools(model: LanguageModel, engine: Engine, routed: Routed
   await generateText({ model, prompt: "", tools: aiSdkTools(all) });
   streamText({ model, prompt: "", tools: { ...aiSdkTools(all), weather } });
   const agent = new ToolLoopAgent({ model, tools: { ...aiSdkTools(all), weather } });
+  // The names of the tools are known to the compiler.
+  const own = { ...aiSdkTools(workflowTools(engine)), ...aiSdkTools(workflowTools(engine, { name: "work" })), weather };
+  await generateText({ model, prompt: "", tools: own, activeTools: ["pos_workflow", "work", "weather"] });
+  // @ts-expect-error there is no such tool
+  await generateText({ model, prompt: "", tools: own, activeTools: ["plan"] });
   const { steps } = await agent.generate({ prompt: "" });
   for (const { toolName } of steps.flatMap(({ toolCalls }) => toolCalls)) toolName.trim();
   const open = await unfinished(engine, { target: "src/a.ts" });
