@@ -117,8 +117,8 @@ export async function callAfterError(
 ): Promise<NextCall | null | undefined> {
   const sessionId = String(id);
   if (isPhasegateError(error, "INVALID_TRANSITION")) {
-    const running = submissionsOf(engine).of(sessionId);
-    return running?.phase === phase ? running && CALL.wait(sessionId, running) : undefined;
+    const running = submissionsOf(engine).of(sessionId, Number(phase));
+    return running && CALL.wait(sessionId, running);
   }
   if (!isPhasegateError(error, "INVALID_INPUT") || error.details.field !== "evidence") return undefined;
   const state = await engine.session(sessionId).state();
