@@ -13,7 +13,7 @@ import {
 } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { VerifyResult } from "phasegate/verify";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { systemClock } from "../../src/ports/clock.js";
 import { parseSessionId } from "../../src/workflow/names.js";
@@ -403,12 +403,12 @@ it("is answered after its checks have ended, for a host that sets no limit", asy
 
 it("is found by the key that its caller was told, also if only a schema took long", async () => {
   const clock = movedClock();
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const asked = Promise.withResolvers<void>();
-  const evidence = z.object({ report: z.string() }).refine(() => {
-    asked.resolve();
-    return promise;
+  let answer: (isMet: boolean) => void = () => {};
+  const answered = new Promise<boolean>((resolve) => {
+    answer = resolve;
   });
+  const asked = vi.fn(() => answered);
+  const evidence = z.object({ report: z.string() }).refine(asked);
   const phases = [{ number: 1, name: "Test", content: "Run.", gate: { evidence } }];
   const workflow = defineWorkflow({ type: "release", revision: "1", name: "Release", description: "", phases });
   const { engine } = makeEngine({ clock, content: new MemoryContent({ workflows: [workflow] }) });
@@ -416,11 +416,11 @@ it("is found by the key that its caller was told, also if only a schema took lon
   const { dispatch } = workflowTool(engine, { answerWithinMs: WITHIN });
   const submission = { action: "complete_phase", session_id: sessionId, phase: 1, evidence: { report: "r.md" } };
   const answering = dispatch(submission);
-  await asked.promise;
+  await vi.waitFor(() => expect(asked).toHaveBeenCalled());
   expect(clock.pass(WITHIN)).toBe(1);
   const { status, next } = await answering;
   expect(status).toBe("verifying");
-  resolve(false);
+  answer(false);
   await expect.poll(async () => (await engine.session(sessionId).state()).head.attempts).toBe(1);
   expect(await dispatch(next)).toMatchObject({ code: "GATE_FAILED", replayed: true, attempts_left: 2 });
 });
