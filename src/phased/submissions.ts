@@ -5,7 +5,7 @@
  */
 import { PhasegateError } from "../errors.js";
 import { type FullClock, TIMER_MAX } from "../ports/clock.js";
-import { callable, checkOptions, fromOne, having, type OptionChecks, optionally } from "../workflow/host-options.js";
+import { callable, checkOptions, fromZero, having, type OptionChecks, optionally } from "../workflow/host-options.js";
 import { canonicalJson } from "../workflow/json.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { CheckProgress, Followed } from "./verify/verify.js";
@@ -45,12 +45,12 @@ export interface Submission extends Followed {
 
 /** How a caller waits for a submission. */
 export interface Waiting extends Followed {
-  /** The time until the answer is that it is being verified, in milliseconds; `Infinity` for no limit. */
+  /** The time until the answer is that it is being verified, in milliseconds; 0 for at once, `Infinity` for no limit. */
   readonly answerWithinMs: number;
 }
 
 const waitingChecks: OptionChecks<Waiting> = {
-  answerWithinMs: fromOne,
+  answerWithinMs: fromZero,
   signal: optionally(having("an AbortSignal")),
   onCheck: optionally(callable),
 };

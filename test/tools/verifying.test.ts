@@ -425,7 +425,7 @@ it("is found by the key that its caller was told, also if only a schema took lon
   expect(await dispatch(next)).toMatchObject({ code: "GATE_FAILED", replayed: true, attempts_left: 2 });
 });
 
-it.each([{ answerWithinMs: Number.NaN }, { answerWithinMs: 0 }, { answerWithinMs: 50, signal: "now" }])(
+it.each([{ answerWithinMs: Number.NaN }, { answerWithinMs: -1 }, { answerWithinMs: 50, signal: "now" }])(
   "refuses to wait as %j says",
   async (waiting) => {
     const { engine, sessionId, slow } = await atSlowGate();
