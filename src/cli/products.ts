@@ -14,7 +14,7 @@ import { FileContent } from "../content/files.js";
 import type { SamplingDeciderOptions } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
 import type { Registration } from "../mcp/changes.js";
-import type { CallingClient } from "../mcp/routed-tools.js";
+import type { CallingClient } from "../mcp/host.js";
 import { registerWorkflowTool } from "../mcp/tools.js";
 import { createEngine, type Engine, submissionsOf } from "../phased/engine.js";
 import type { EngineOptions } from "../phased/options.js";
