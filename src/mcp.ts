@@ -5,8 +5,8 @@
  * @packageDocumentation
  */
 
-export type { HostServer } from "./mcp/host.js";
-export { type CallingClient, registerRoutedTools } from "./mcp/routed-tools.js";
+export type { CallingClient, HostServer } from "./mcp/host.js";
+export { registerRoutedTools } from "./mcp/routed-tools.js";
 export { registerSearchTool } from "./mcp/search-tool.js";
 export { type RegisterWorkflowToolOptions, registerWorkflowTool } from "./mcp/tools.js";
 export { registerWorkflowPrompt, registerWorkspaceTools } from "./mcp/workspace-tools.js";

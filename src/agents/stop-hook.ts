@@ -1,5 +1,6 @@
 /** A hook for the end of an agent of Claude Code, which sends and takes the same in the Agent SDK and on the command line. */
 import type { Engine } from "../phased/engine.js";
+import { RecentMap } from "../workflow/cache.js";
 import { callable, checkOptions, having, optionally, text } from "../workflow/host-options.js";
 import { activeSessions, goingOn, isTold, type Unfinished } from "./unfinished.js";
 
@@ -33,6 +34,9 @@ export function blocking(reason: string) {
   return { decision: "block", reason } as const;
 }
 
+/** The most conversations whose reminders are known; one that was forgotten may be reminded once more. */
+const CONVERSATIONS_MAX = 1000;
+
 /** Options of {@link stopHook}. */
 export interface StopHookOptions {
   /** The name of the workflow tool as the agent knows it, such as `mcp__work__pos_workflow`. Default: `pos_workflow`. */
@@ -56,7 +60,7 @@ export function stopHook(
   checkOptions("stopHook", { engine }, { engine: having("an engine, as createEngine() returns it", "listSessions") });
   checkOptions("stopHook", options, { tool: optionally(text), onError: optionally(callable) });
   /** What each conversation was told last. */
-  const told = new Map<string | undefined, Unfinished>();
+  const told = new RecentMap<string | undefined, Pick<Unfinished, "sessionId" | "version">>(CONVERSATIONS_MAX);
   return async (input) => {
     if (!isFirstEnd(input)) return {};
     try {
@@ -64,7 +68,7 @@ export function stopHook(
       const session = await sessionIn(input.transcript_path, await activeSessions(engine));
       const open = session && (await goingOn(engine, session.sessionId, { tool: options.tool, isGuess: true }));
       if (open === undefined || isTold(open, told.get(input.session_id))) return {};
-      told.set(input.session_id, open);
+      told.set(input.session_id, { sessionId: open.sessionId, version: open.version });
       return blocking(open.message);
     } catch (error) {
       options.onError?.(error);

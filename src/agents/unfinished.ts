@@ -63,7 +63,10 @@ export async function unfinished(
 }
 
 /** Returns true if nothing was done since an agent was told to go on. */
-export function isTold(open: Unfinished | undefined, told: Unfinished | undefined): boolean {
+export function isTold(
+  open: Unfinished | undefined,
+  told: Pick<Unfinished, "sessionId" | "version"> | undefined,
+): boolean {
   return open?.sessionId === told?.sessionId && open?.version === told?.version;
 }
 

@@ -14,7 +14,7 @@ import { FileContent } from "../content/files.js";
 import type { SamplingDeciderOptions } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
 import type { Registration } from "../mcp/changes.js";
-import type { CallingClient } from "../mcp/routed-tools.js";
+import type { CallingClient } from "../mcp/host.js";
 import { registerWorkflowTool } from "../mcp/tools.js";
 import { createEngine, type Engine, submissionsOf } from "../phased/engine.js";
 import type { EngineOptions } from "../phased/options.js";
@@ -24,6 +24,8 @@ import type { StepDecider } from "../ports/step-decider.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { OramaRetriever, OramaRetrieverOptions } from "../search/retriever.js";
+import { beginning } from "../setup/beginning.js";
+import { ACTION_NAMES, type Action } from "../tools/phased/actions.js";
 import { SEARCH_TOOL } from "../workflow/asks-for-search.js";
 import { RecentMap } from "../workflow/cache.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -80,6 +82,8 @@ export interface Client extends WatchedTools {
 export interface Served {
   /** Adds the product's tools to a server, for one client. What it returns is disposed of when the server is no longer used. */
   register(server: McpServer, client: Client): Registration | undefined;
+  /** How an agent begins, for clients whose project has no file that says it. */
+  readonly instructions?: string | undefined;
   readonly engine?: Engine;
   readonly routed?: RoutedEngine;
   /** What can be served over plain HTTP. */
@@ -88,6 +92,12 @@ export interface Served {
   announce?(): Promise<void>;
   /** Ends what the product does by itself, before the storage is closed. */
   readonly close?: () => Promise<void>;
+}
+
+/** Returns what an MCP server says of itself. */
+export function aboutServer(served: readonly Served[]): { readonly instructions?: string } {
+  const [instructions] = served.flatMap((one) => one.instructions ?? []);
+  return instructions === undefined ? {} : { instructions };
 }
 
 /** Opens a product on the shared storage; without a storage, only a workspace can be opened. */
@@ -129,6 +139,13 @@ function localUser(): Owner {
     // A container may run as a user without a name.
     return { name: `user ${process.getuid?.() ?? "unknown"}` };
   }
+}
+
+/** Returns how an agent begins with the tool; undefined if it may not make the calls for that. */
+function instructionsFor(tool: string, actions: readonly Action[] = ACTION_NAMES): string | undefined {
+  if (!actions.includes("list_sessions") || !actions.includes("list_workflows")) return undefined;
+  const kinds = "Some work, such as to fix a bug or carry out a plan, goes through a workflow, whose gates check it.";
+  return `${kinds} ${beginning(tool).join(" ")}`;
 }
 
 async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
@@ -177,6 +194,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     const shared = { name, ...tool, poll: poll === 0 ? undefined : { content, everyMs: poll * 1000 } };
     return {
       engine,
+      instructions: instructionsFor(name, actions),
       http: { engine, tool },
       announce,
       close: async () => {

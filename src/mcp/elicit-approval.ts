@@ -4,7 +4,7 @@ import { UNCHECKED, uncheckedFields } from "../gate/unchecked.js";
 import type { Problem } from "../gate/verdict.js";
 import type { WaiverRequest } from "../phased/approval/requests.js";
 import type { Verification } from "../phased/state/events.js";
-import type { PersonsAnswer } from "../tools/dispatch.js";
+import type { PersonsAnswer } from "../tools/person.js";
 import { brief } from "../tools/wire.js";
 import { isInvisible } from "../workflow/field-types.js";
 import type { JsonObject } from "../workflow/json.js";

@@ -112,11 +112,19 @@ export async function askWithin(
   }
 }
 
-/** A client's request to its model. */
-export interface SamplingRequest {
-  messages: { role: "user"; content: { type: "text"; text: string } }[];
-  systemPrompt: string;
-  maxTokens: number;
+/** A client during a call, whose model a `SamplingDecider` can ask. */
+export interface CallingClient {
+  /** Returns what the client can do; undefined if it has not said so. */
+  getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
+  /** Asks the client's model. */
+  createMessage(
+    params: {
+      messages: { role: "user"; content: { type: "text"; text: string } }[];
+      systemPrompt: string;
+      maxTokens: number;
+    },
+    options: { signal: AbortSignal; timeout: number },
+  ): Promise<unknown>;
 }
 
 /** A call that a client has made. */
@@ -134,7 +142,7 @@ export interface ClientCall {
   /** Sends the progress of the call. Rejects if the client is gone. */
   progress(params: { progressToken: string | number; progress: number; total: number; message: string }): Promise<void>;
   /** Asks the client's model. */
-  sample(params: SamplingRequest, options: { signal: AbortSignal; timeout: number }): Promise<unknown>;
+  sample: CallingClient["createMessage"];
   /** Asks the client's user. Never rejects. */
   ask(form: Form): Promise<Filled>;
 }

@@ -18,10 +18,10 @@ import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js"
 import { checkRequest } from "../runtime/fetch.js";
 import {
   callable,
-  check,
   checkOptions,
   flag,
   fromOne,
+  fromZero,
   having,
   type OptionChecks,
   optionally,
@@ -108,7 +108,7 @@ const CHECKS: OptionChecks<McpHttpOptions> = {
   maxConnections: optionally(fromOne),
   maxConnectionsPerActor: optionally(fromOne),
   idleMs: optionally(fromOne),
-  keepAliveMs: optionally(check("a number of 0 or more", (value) => value === 0 || fromOne.accepts(value))),
+  keepAliveMs: optionally(fromZero),
   onCall: optionally(callable),
   onAnswer: optionally(callable),
   onError: optionally(callable),

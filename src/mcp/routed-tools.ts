@@ -4,24 +4,9 @@ import { ALL_CALLS, namedCalls, READING } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import { passThroughSchema } from "../tools/wire.js";
 import { followCall, type WatchedTools } from "./calls.js";
-import type { HostServer } from "./host.js";
+import type { CallingClient, HostServer } from "./host.js";
 import { registerTool } from "./register-tool.js";
 import { hostOf } from "./sdks.js";
-
-/** A client during a call, whose model a `SamplingDecider` can ask. */
-export interface CallingClient {
-  /** Returns what the client can do; undefined if it has not said so. */
-  getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
-  /** Asks the client's model. */
-  createMessage(
-    params: {
-      messages: { role: "user"; content: { type: "text"; text: string } }[];
-      systemPrompt: string;
-      maxTokens: number;
-    },
-    options: { signal: AbortSignal; timeout: number },
-  ): Promise<unknown>;
-}
 
 /** Options of {@link registerRoutedTools}. */
 export interface RegisterRoutedToolsOptions extends RoutedToolsOptions, WatchedTools {

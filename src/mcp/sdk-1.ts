@@ -9,6 +9,7 @@ import {
   ASK_MS,
   answerPrompt,
   askWithin,
+  type CallingClient,
   type ClientCall,
   COMPLETABLE,
   type Complete,
@@ -17,7 +18,6 @@ import {
   type HostServer,
   isServer,
   registerTemplate,
-  type SamplingRequest,
   tellingBy,
 } from "./host.js";
 
@@ -27,7 +27,7 @@ interface Server1 extends HostServer {
     setRequestHandler(schema: RequestSchema, handler: (request: Request, extra: Extra) => unknown): void;
     registerCapabilities(capabilities: { resources: { subscribe: true } }): void;
     getClientCapabilities(): ReturnType<ClientCall["capabilities"]>;
-    createMessage(params: SamplingRequest, options: object): Promise<unknown>;
+    createMessage: CallingClient["createMessage"];
     elicitInput(params: Omit<Form, "key">, options: object): Promise<{ action: string; content?: unknown }>;
     sendResourceUpdated(params: { uri: string }): Promise<void>;
     sendResourceListChanged(): Promise<void>;

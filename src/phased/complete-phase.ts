@@ -63,29 +63,25 @@ interface SubmissionRequest {
 }
 
 /** A request whose evidence was checked and copied on arrival. */
-interface CopiedRequest extends Omit<CompleteRequest, "evidence"> {
+export interface CopiedRequest extends Omit<CompleteRequest, "evidence"> {
   readonly submission: SafeEvidence;
-  /** The key of a call that has none of its own: it is remembered if something was run for the call. */
-  readonly answerKey?: string | undefined;
+  /** Asked once nothing was run for the call: true if the session need not remember its key. Default: it remembers it. */
+  readonly mayForget?: (() => boolean) | undefined;
 }
 
 /** Takes evidence to the gate of the current phase, and advances the session if it passes. */
 export async function completePhase(
   context: EngineContext,
   id: SessionId,
-  { phase, submission, noted, idempotencyKey, answerKey, ...followed }: CopiedRequest,
+  { phase, submission, noted, idempotencyKey, mayForget, ...followed }: CopiedRequest,
 ): Promise<CompleteResult> {
-  const request = requestFor(idempotencyKey ?? answerKey, ["completePhase", phase, submission.evidence]);
+  const request = requestFor(idempotencyKey, ["completePhase", phase, submission.evidence]);
   // A snapshot that is taken now would have the work in it, so a submission without one is refused.
   const unchecked = { snapshotsFirst: false };
   const executed = await execute<{ asked: number }>(
     context,
     id,
-    preparing(
-      context,
-      id,
-      createJudge(context, phase, { submission, noted, followed, isKeyed: idempotencyKey !== undefined }),
-    ),
+    preparing(context, id, createJudge(context, phase, { submission, noted, followed, mayForget })),
     request,
     unchecked,
   );
@@ -163,8 +159,8 @@ function createJudge(
     submission,
     noted,
     followed,
-    isKeyed,
-  }: Pick<Submitted, "submission" | "followed"> & Pick<CompleteRequest, "noted"> & { readonly isKeyed: boolean },
+    mayForget = () => false,
+  }: Pick<Submitted, "submission" | "followed"> & Pick<CopiedRequest, "noted" | "mayForget">,
 ) {
   let evaluation: Evaluation | undefined;
   return async (
@@ -201,7 +197,7 @@ function createJudge(
     return {
       command: { command, structure, limits: context.options.limits, snapshots, skips },
       payloads,
-      forgetsKey: !isKeyed && !hasRun,
+      forgetsKey: !hasRun && mayForget(),
     };
   };
 }

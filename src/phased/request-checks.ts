@@ -49,7 +49,7 @@ const CHECKS = {
     noted: optionally(check(NOTED_WORDS, isNoted)),
     signal: optionally(having("an AbortSignal")),
     onCheck: optionally(callable),
-    answerKey: optionally(text),
+    mayForget: optionally(callable),
   },
   submission: { phase: number, idempotencyKey: text },
   getPhase: { phase: optionally(number) },

@@ -30,7 +30,7 @@ import type {
   RetryResult,
   RollbackResult,
 } from "./commands.js";
-import type { CompleteRequest } from "./complete-phase.js";
+import type { CompleteRequest, CopiedRequest } from "./complete-phase.js";
 import type { TaskRequest, TaskResult } from "./complete-task.js";
 import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
@@ -160,13 +160,13 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
     const { submissions } = this.#parts;
     const { idempotencyKey, noted } = { ...request, noted: copyOf(request.noted) };
     return this.#withCopy(evidence, async (copy) => {
-      // Who may not see the session learns nothing of what is verified.
-      if (submissions.of(this.id) !== undefined) await this.state();
+      // A caller who may not submit learns nothing of what is verified.
+      if (submissions.of(this.id, phase) !== undefined)
+        await this.#operations.run("completePhase", this.#work("getState", {}));
       const submission = { phase, evidence: copy.evidence, idempotencyKey };
-      return submissions.submit(this.id, submission, { answerWithinMs, signal, onCheck }, (followed, key) => {
-        const answerKey = idempotencyKey === undefined ? key : undefined;
-        return this.#judge(phase, copy, { ...request, ...followed, noted, answerKey });
-      });
+      return submissions.submit(this.id, submission, { answerWithinMs, signal, onCheck }, (made) =>
+        this.#judge(phase, copy, { ...request, ...made, noted }),
+      );
     });
   }
 
@@ -413,7 +413,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   #judge(
     phase: number,
     submission: SafeEvidence,
-    request: Omit<CompleteRequest, "phase" | "evidence"> & { readonly answerKey?: string | undefined },
+    request: Omit<CompleteRequest, "phase" | "evidence"> & Pick<CopiedRequest, "mayForget">,
   ): Promise<CompleteResult> {
     const isSuccess = (answer: CompleteResult) => answer.passed || answer.awaiting !== undefined;
     const noted = copyOf(request.noted);
@@ -426,10 +426,13 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
     request: SessionOperations[Name]["request"],
     succeeded?: (answer: SessionOperations[Name]["answer"]) => boolean,
   ): Promise<SessionOperations[Name]["answer"]> {
+    return this.#operations.run(name, this.#work(name, request), succeeded);
+  }
+
+  #work<Name extends keyof SessionOperations>(name: Name, request: SessionOperations[Name]["request"]) {
     const workflowType = this.#workflowType;
-    const work = (context: LoadedContext) =>
+    return (context: LoadedContext) =>
       context.phased.operate(workflowType ? { ...context, workflowType } : context, this.id, name, request);
-    return this.#operations.run(name, work, succeeded);
   }
 }
 

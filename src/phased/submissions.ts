@@ -5,6 +5,7 @@
  */
 import { PhasegateError } from "../errors.js";
 import { type FullClock, TIMER_MAX } from "../ports/clock.js";
+import { callable, checkOptions, fromZero, having, type OptionChecks, optionally } from "../workflow/host-options.js";
 import { canonicalJson } from "../workflow/json.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { CheckProgress, Followed } from "./verify/verify.js";
@@ -44,32 +45,46 @@ export interface Submission extends Followed {
 
 /** How a caller waits for a submission. */
 export interface Waiting extends Followed {
-  /** The time until the answer is that it is being verified, in milliseconds; `Infinity` for no limit. */
+  /** The time until the answer is that it is being verified, in milliseconds; 0 for at once, `Infinity` for no limit. */
   readonly answerWithinMs: number;
 }
 
-/** Makes a submission; `key` is the one to record its result under if the caller has given none. */
-type Begin = (followed: Followed, key: string) => Promise<CompleteResult>;
+const waitingChecks: OptionChecks<Waiting> = {
+  answerWithinMs: fromZero,
+  signal: optionally(having("an AbortSignal")),
+  onCheck: optionally(callable),
+};
+
+/** How a submission is made. */
+interface Made extends Followed {
+  /** The caller's own key, or one that was made for it. */
+  readonly idempotencyKey: string;
+  /** Asked once nothing was run for it: true if nobody else has its key, or gets it before the result is recorded. */
+  readonly mayForget: () => boolean;
+}
+
+type Begin = (made: Made) => Promise<CompleteResult>;
 
 /** The submissions of one engine that run in this process. */
 export class Submissions {
   readonly clock: FullClock;
-  /** One of each session: the first whose checks have begun. */
+  /** One of each phase of a session: the first whose checks have begun. A phase may have been left meanwhile. */
   readonly #runs = new Map<string, Run>();
 
   constructor(clock: FullClock) {
     this.clock = clock;
   }
 
-  /** Returns the submission of a session that is being verified here. The caller must be one who may see the session. */
-  of(sessionId: string): Verifying | undefined {
-    return this.#runs.get(sessionId)?.view();
+  /** Returns the submission for a phase that is being verified here. The caller must be one who may see the session. */
+  of(sessionId: string, phase: number): Verifying | undefined {
+    return this.#runs.get(placeOf(sessionId, phase))?.view();
   }
 
   /** Waits for a submission that is being verified here; undefined if none with this key is. */
   wait(sessionId: string, phase: number, key: string, waiting: Waiting): Promise<Verifying | Judged> | undefined {
-    const run = this.#runs.get(sessionId);
-    return run?.phase === phase && run.key === key ? this.#join(sessionId, run, waiting) : undefined;
+    checkOptions("submission", waiting, waitingChecks);
+    const run = this.#runs.get(placeOf(sessionId, phase));
+    return run?.key === key ? this.#join(run, waiting) : undefined;
   }
 
   /**
@@ -77,21 +92,23 @@ export class Submissions {
    * @throws {PhasegateError} `INVALID_TRANSITION` when other evidence for the phase is being verified here.
    */
   async submit(sessionId: string, submission: Submission, waiting: Waiting, begin: Begin): Promise<Verifying | Judged> {
-    const { phase, evidence, idempotencyKey = this.clock.newId() } = submission;
-    const known = this.#runs.get(sessionId);
-    if (known?.phase === phase) {
-      const isSame = submission.idempotencyKey === undefined || idempotencyKey === known.key;
+    checkOptions("submit", waiting, waitingChecks);
+    const { phase, evidence, idempotencyKey } = submission;
+    const place = placeOf(sessionId, phase);
+    const known = this.#runs.get(place);
+    if (known !== undefined) {
+      const isSame = idempotencyKey === undefined || idempotencyKey === known.key;
       if (!isSame || canonicalJson(known.evidence) !== canonicalJson(evidence)) throw beingVerified(known.view());
-      return this.#join(sessionId, known, waiting);
+      return this.#join(known, waiting);
     }
-    const made = { phase, evidence, key: idempotencyKey, since: this.clock.now() };
-    const run = new Run(made, begin, (running) => this.#know(sessionId, running));
+    const about = { place, phase, key: idempotencyKey ?? this.clock.newId(), hasOwnKey: idempotencyKey !== undefined };
+    const run = new Run({ ...about, evidence, since: this.clock.now() }, begin, (begun) => this.#know(begun));
     const forget = () => {
-      if (this.#runs.get(sessionId) === run) this.#runs.delete(sessionId);
+      if (this.#runs.get(place) === run) this.#runs.delete(place);
     };
     run.result.then(forget, forget);
     try {
-      return await this.#answer(sessionId, run, waiting);
+      return await this.#answer(run, waiting);
     } catch (error) {
       if (run.isOvertaken) return this.submit(sessionId, submission, waiting, begin);
       throw error;
@@ -105,10 +122,10 @@ export class Submissions {
     await Promise.allSettled(runs.map(({ result }) => result));
   }
 
-  /** Makes a submission known, unless another one of the session is: then it is stopped, and asked for anew. */
-  #know(sessionId: string, run: Run): boolean {
-    const known = this.#runs.get(sessionId);
-    if (known === undefined) this.#runs.set(sessionId, run);
+  /** Makes a submission known, unless another one for the phase is: then it is stopped, and asked for anew. */
+  #know(run: Run): boolean {
+    const known = this.#runs.get(run.place);
+    if (known === undefined) this.#runs.set(run.place, run);
     else if (known !== run) {
       run.isOvertaken = true;
       run.stop.abort();
@@ -116,29 +133,30 @@ export class Submissions {
     return !run.isOvertaken;
   }
 
-  #join(sessionId: string, run: Run, waiting: Waiting): Promise<Verifying | Judged> {
+  #join(run: Run, waiting: Waiting): Promise<Verifying | Judged> {
     run.isKept = true;
-    return this.#answer(sessionId, run, waiting);
+    return this.#answer(run, waiting);
   }
 
-  async #answer(
-    sessionId: string,
-    run: Run,
-    { signal, onCheck, answerWithinMs }: Waiting,
-  ): Promise<Verifying | Judged> {
+  async #answer(run: Run, { signal, onCheck, answerWithinMs }: Waiting): Promise<Verifying | Judged> {
     let leave = () => {};
     const left = new Promise<Verifying>((resolve) => {
       leave = () => resolve(run.view());
     });
+    let cancel = () => {};
+    const wait = () => {
+      cancel = this.clock.after(Math.min(answerWithinMs, TIMER_MAX), late);
+    };
     const late = () => {
-      if (!this.#know(sessionId, run)) return;
+      // It is about to be recorded.
+      if (run.isForgotten) return wait();
+      if (!this.#know(run)) return;
       run.isKept = true;
       leave();
     };
     // Who leaves one that others know of gets no answer.
     const onAbort = () => (run.isKept ? leave() : run.stop.abort());
-    const isLimited = answerWithinMs !== Number.POSITIVE_INFINITY;
-    const cancel = isLimited ? this.clock.after(Math.min(answerWithinMs, TIMER_MAX), late) : () => {};
+    if (answerWithinMs !== Number.POSITIVE_INFINITY) wait();
     const unfollow = run.follow(onCheck);
     signal?.addEventListener("abort", onAbort);
     if (signal?.aborted === true) onAbort();
@@ -152,8 +170,14 @@ export class Submissions {
   }
 }
 
+/** Returns the text that identifies a phase of a session. */
+function placeOf(sessionId: string, phase: number): string {
+  return `${sessionId} ${phase}`;
+}
+
 /** A submission that runs. */
 class Run {
+  readonly place: string;
   readonly phase: number;
   readonly key: string;
   readonly evidence: object;
@@ -162,6 +186,8 @@ class Run {
   isKept = false;
   /** True once it was stopped because the checks of another submission have begun before. */
   isOvertaken = false;
+  /** True while its result is recorded without its key, which nobody may then be told. */
+  isForgotten = false;
   readonly result: Promise<CompleteResult>;
   readonly #since: number;
   readonly #listeners = new Set<(progress: CheckProgress) => void>();
@@ -170,19 +196,35 @@ class Run {
   #counts = { done: 0, total: 0 };
 
   constructor(
-    { phase, key, evidence, since }: Pick<Run, "phase" | "key" | "evidence"> & { readonly since: number },
+    {
+      place,
+      phase,
+      key,
+      evidence,
+      ...more
+    }: Pick<Run, "place" | "phase" | "key" | "evidence"> & {
+      readonly since: number;
+      /** True if the caller has chosen the key. */
+      readonly hasOwnKey: boolean;
+    },
     begin: Begin,
     onBegun: (run: Run) => void,
   ) {
+    this.place = place;
     this.phase = phase;
     this.key = key;
     this.evidence = evidence;
-    this.#since = since;
+    this.#since = more.since;
     const onCheck = (progress: CheckProgress) => {
+      this.isForgotten = false;
       if (progress.ok === undefined) onBegun(this);
       this.#note(progress);
     };
-    this.result = begin({ signal: this.stop.signal, onCheck }, key);
+    const mayForget = () => {
+      this.isForgotten = !this.isKept && !more.hasOwnKey;
+      return this.isForgotten;
+    };
+    this.result = begin({ signal: this.stop.signal, onCheck, idempotencyKey: key, mayForget });
   }
 
   /** Calls back with the checks that run, and with all that begin and end from now on. Returns a function that ends this. */

@@ -5,7 +5,7 @@
 import { applyEdits } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
-import { BEGINNING } from "./beginning.js";
+import { beginning } from "./beginning.js";
 import { CLIENTS, type Client, type ClientId, type Command } from "./clients.js";
 import { addJson, findJson, jsonProblem, replaceJson } from "./json-text.js";
 import type { Piece } from "./pieces.js";
@@ -200,7 +200,7 @@ function instructions(starters: readonly Starter[]): string {
     "",
     ...(listed.length === 0 ? ["- what `list_workflows` names"] : listed),
     "",
-    ...BEGINNING,
+    ...beginning("pos_workflow"),
   ].join("\n");
 }
 

@@ -6,11 +6,11 @@
  * - pages.ts: how a long answer to a reading call is paged, and what a cursor is
  * - wire.ts: how a request is read; what an answer is, and what a long answer to a change leaves out
  * - schemas.ts: the JSON Schemas that tools publish, and how long an answer may be
+ * - person.ts: how long a call waits for a person, and whose answer counts; progress.ts: what is told while checks run
  * - phased/, routed/, search-tool.ts, and workspace/tools/ next to this module: one table of actions for each product,
  *   with the words of its answers and refusals
  */
 import type * as z from "zod/mini";
-import type { ApprovalSignature } from "../approval/message.js";
 import { type ErrorCode, PhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 import { pageAnswer, readJsonCursor } from "./pages.js";
@@ -60,17 +60,6 @@ export function action<Context, S extends z.core.$ZodObject, Done extends object
       }
     },
   };
-}
-
-/** A person's answer at a gate that requires an approval. */
-export interface PersonsAnswer {
-  readonly decision: "approve" | "deny";
-  /** The name to record; of an approver, where it is signed. */
-  readonly by: string;
-  /** The reason, which the agent reads after a denial. */
-  readonly note?: string;
-  /** The approver's signature; without one, the decision counts only if the host allows that. */
-  readonly signature?: ApprovalSignature;
 }
 
 /** A call of a tool, as far as it is known; without a name if there is no such action. */

@@ -3,7 +3,6 @@
  * and can be requested again is paged instead (pages.ts). Each product words the faults of a request for its own clients.
  */
 import * as z from "zod/mini";
-import { isPhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { ObjectSchema } from "./schemas.js";
@@ -149,14 +148,4 @@ function isWrongType(issue: z.core.$ZodIssue): boolean {
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((inner, key) => Reflect.get(Object(inner), key), value);
-}
-
-/** Resolves to undefined where the caller may not decide: the question to a person then waits for somebody who may. */
-export async function ifAllowed<T>(deciding: Promise<T>): Promise<T | undefined> {
-  try {
-    return await deciding;
-  } catch (error) {
-    if (isPhasegateError(error, "NOT_ALLOWED")) return undefined;
-    throw error;
-  }
 }

@@ -34,6 +34,8 @@ export const texts = check("a list of texts", (value) => Array.isArray(value) &&
 export const callable = check("a function", (value) => typeof value === "function");
 /** A number from 1, or `Infinity`. */
 export const fromOne = check("a number of 1 or more", (value) => typeof value === "number" && value >= 1);
+/** A number from 0, or `Infinity`. */
+export const fromZero = check("a number of 0 or more", (value) => typeof value === "number" && value >= 0);
 
 export const key = check(
   "a key: a text, or bytes",

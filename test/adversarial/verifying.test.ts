@@ -24,7 +24,8 @@ async function atSlowGate() {
       return { ok: value === "report.md", message: "it is read" };
     },
   };
-  const made = await aGate({ gate: GATE, engine: { verifiers: { read } } });
+  const more = { "phases/2/gate-definition.yaml": GATE };
+  const made = await aGate({ gate: GATE, more, engine: { verifiers: { read } } });
   const toolOf = (engine: Engine) => createWorkflowTool(engine, { answerWithinMs: 50 });
   const submit = (evidence: object, of = toolOf(made.engine), more = {}) =>
     of.dispatch({ action: "complete_phase", session_id: made.id, phase: 1, evidence, ...more });
@@ -104,6 +105,22 @@ describe("evidence that is being verified", () => {
       current_phase: 1,
       attempts: 0,
     });
+  });
+
+  it("for a phase that its agent then leaves keeps nobody from other work", async () => {
+    const { submit, begun, go, tool, id, phase } = await atSlowGate();
+    const passes = judged(tool, submit(TRUTH));
+    await begun(1);
+    go();
+    await passes;
+    expect(await submit(TRUTH, tool, { phase: 2 })).toMatchObject({ status: "verifying" });
+    expect(await tool.dispatch({ action: "rollback", session_id: id, to_phase: 1 })).toMatchObject({
+      status: "success",
+    });
+    expect(await submit(TRUTH)).toMatchObject({ status: "verifying", verifying: { phase: 1 } });
+    await begun(2);
+    go();
+    await expect.poll(phase).toBe(2);
   });
 
   it("is verified and recorded once nobody waits any more", async () => {

@@ -36,6 +36,15 @@ it("blocks the end of an agent once, and again after something was done", async 
   expect(await hook(end)).toEqual({});
 });
 
+it("keeps the reminders of the newest conversations, and not of all there ever were", async () => {
+  const { engine, end } = await atTheEnd();
+  const hook = stopHook(engine);
+  for (let number = 1; number <= 1001; number += 1)
+    expect(await hook({ ...end, session_id: `${number}` })).toMatchObject({ decision: "block" });
+  expect(await hook({ ...end, session_id: "1001" })).toEqual({});
+  expect(await hook({ ...end, session_id: "1" })).toMatchObject({ decision: "block" });
+});
+
 it.each([{ stop_hook_active: true }, { hook_event_name: "SubagentStop" }])(
   "lets go if it is sent %j",
   async (change) => {

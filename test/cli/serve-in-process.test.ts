@@ -40,6 +40,18 @@ describe("the server, in this process", () => {
     expect(process.listenerCount("SIGTERM")).toBe(before);
   });
 
+  it("names its tool in what it says of itself, if agents may begin with it", async () => {
+    const about = async (...flags: string[]) => {
+      const { stdin, stdout, ended, send, said } = await serve(...flags);
+      send(INITIALIZE);
+      stdin.end();
+      await ended;
+      return JSON.parse(said(stdout)).result.instructions;
+    };
+    expect(await about("--tool-name", "work")).toContain("call the tool `work` with");
+    expect(await about("--actions", "get_state,complete_phase")).toBeUndefined();
+  });
+
   it("ends on a signal", async () => {
     const { stderr, ended, said } = await serve();
     await vi.waitFor(() => expect(process.listenerCount("SIGTERM")).toBeGreaterThan(0));

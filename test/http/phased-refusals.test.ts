@@ -298,7 +298,7 @@ describe("a login", () => {
 
 describe("a call whose client has gone", () => {
   /** A workflow whose gate waits for a check that ends with its signal alone. */
-  function slowGate() {
+  function slowGate(http: Parameters<typeof served>[0] = {}) {
     const workflow = defineWorkflow({
       ...{ type: "checked", revision: "1", name: "Checked", description: "A slow check" },
       phases: [
@@ -317,7 +317,7 @@ describe("a call whose client has gone", () => {
           begun();
         }),
     };
-    return { ...served({}, { verifiers: { slow } }, [workflow]), checking };
+    return { ...served(http, { verifiers: { slow } }, [workflow]), checking };
   }
   const STARTED = { workflow_type: "checked", target_file: "a" };
   const evidence = { summary: "done" };
@@ -333,6 +333,18 @@ describe("a call whose client has gone", () => {
     const answered = await answering;
     expect([answered.status, Object(await answered.json()).error_code]).toEqual([409, "CANCELLED"]);
     expect(Object((await get("get_errors", { session_id })).body).errors).toEqual([]);
+  });
+
+  it("goes on if the client was told that its checks run", async () => {
+    const { get, post, engine } = slowGate({ tool: { answerWithinMs: 20 } });
+    onTestFinished(() => engine.close());
+    const session_id = String((await post("start", STARTED)).body.session_id);
+    const { status, body } = await post("complete_phase", { session_id, phase: 1, evidence });
+    expect([status, body.status]).toEqual([200, "verifying"]);
+    expect((await post("complete_phase", body.next)).body).toMatchObject({ status: "verifying", next: body.next });
+    const other = await post("complete_phase", { session_id, phase: 1, evidence: { summary: "other" } });
+    expect(other).toMatchObject({ status: 409, body: { error_code: "INVALID_TRANSITION" } });
+    expect((await get("get_state", { session_id })).body).toMatchObject({ verifying: { phase: 1 }, next: body.next });
   });
 
   it("ends over a real connection, which is closed", async () => {

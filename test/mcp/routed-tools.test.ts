@@ -1,9 +1,10 @@
 import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { LinearDecider } from "../../src/deciders/linear.js";
 import { SamplingDecider, type SamplingServer } from "../../src/deciders/sampling.js";
 import { registerRoutedTools } from "../../src/mcp/routed-tools.js";
 import { registerWorkflowTool } from "../../src/mcp/tools.js";
+import { systemClock } from "../../src/ports/clock.js";
 import type { RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { DEPTH_GATE, GATED, gardenWith } from "../support/gated-garden.js";
@@ -175,7 +176,7 @@ describe("a step with a gate", () => {
   const asking = gardenWith({ ...DEPTH_GATE, approval: { prompt: "Deep enough?" } });
   const dug = { status: "success", details: { depth: 20 } };
 
-  async function waiting(answer?: ElicitResult, unsigned = true) {
+  async function waiting(answer?: ElicitResult | Promise<ElicitResult>, unsigned = true) {
     const { engine } = routed(new Script("Sow"), { workflows: asking, allowUnsignedApprovals: unsigned });
     const asked: ElicitRequest["params"][] = [];
     const connected = await connectRouted(engine, {}, (client) => {
@@ -187,7 +188,7 @@ describe("a step with a gate", () => {
       });
     });
     const instance_id = await connected.start();
-    return { ...connected, asked, instance_id };
+    return { ...connected, engine, asked, instance_id };
   }
 
   it("waits for its approval, and says who must give it", async () => {
@@ -219,6 +220,27 @@ describe("a step with a gate", () => {
       approval_denied: { by: "client user", note: "deeper" },
       status: "RUNNING",
     });
+  });
+
+  it("answers that it waits if the client's user takes long, whose late answer counts once", async () => {
+    const { after } = systemClock;
+    const clock = vi.spyOn(systemClock, "after");
+    clock.mockImplementation((milliseconds, callback) => after(milliseconds === 20_000 ? 20 : milliseconds, callback));
+    onTestFinished(() => clock.mockRestore());
+    let decide = (_: ElicitResult) => {};
+    const late = new Promise<ElicitResult>((resolve) => {
+      decide = resolve;
+    });
+    const { ask, asked, engine, instance_id } = await waiting(late);
+    const advance = { instance_id, report: dug };
+    expect(await ask("advance_workflow", advance)).toMatchObject({ awaiting_approval: true });
+    expect(await ask("advance_workflow", advance)).toMatchObject({ awaiting_approval: true });
+    expect(asked).toHaveLength(1);
+    const approved = new Promise((resolve) => engine.on("approved", resolve));
+    decide({ action: "accept", content: { decision: "approve" } });
+    await approved;
+    expect(await ask("advance_workflow", advance)).toMatchObject({ next_step: { step_name: "Sow" } });
+    expect(await ask("get_workflow_status", { instance_id })).toMatchObject({ next_step: { step_name: "Sow" } });
   });
 
   it("does not ask the client's user if the host requires a signature", async () => {

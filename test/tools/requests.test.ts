@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import * as mini from "zod/mini";
 import { PhasegateError } from "../../src/errors.js";
+import { takeAnswer } from "../../src/tools/person.js";
 import {
   ACTION_NAMES,
   ACTIONS,
@@ -26,7 +27,6 @@ import {
   compact,
   fits,
   givenFields,
-  ifAllowed,
   parseRequest,
   passThroughSchema,
   shrinkAnswer,
@@ -467,10 +467,16 @@ describe("the fields of a request", () => {
 
 describe("a decision that the caller may not make", () => {
   it("is left to others; any other failure is the caller's", async () => {
-    expect(await ifAllowed(Promise.resolve("done"))).toBe("done");
-    const refused = (code: "NOT_ALLOWED" | "UNSUPPORTED") =>
-      new PhasegateError(code, "no", { remedy: "Ask.", details: { operation: "approve" } });
-    expect(await ifAllowed(Promise.reject(refused("NOT_ALLOWED")))).toBeUndefined();
-    await expect(ifAllowed(Promise.reject(refused("UNSUPPORTED")))).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    const answer = { decision: "approve", by: "ann" } as const;
+    const decided = (code?: "NOT_ALLOWED" | "UNSUPPORTED") => {
+      const approve = async () => {
+        if (code === undefined) return "done";
+        throw new PhasegateError(code, "no", { remedy: "Ask.", details: { operation: "approve" } });
+      };
+      return takeAnswer(Promise.resolve(answer), { approve, deny: async () => "denied" });
+    };
+    expect(await decided()).toBe("done");
+    expect(await decided("NOT_ALLOWED")).toBeUndefined();
+    await expect(decided("UNSUPPORTED")).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 });

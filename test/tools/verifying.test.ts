@@ -3,13 +3,22 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEngine, createWorkflowTool, type Engine, type WorkflowToolOptions } from "phasegate";
+import {
+  createEngine,
+  createWorkflowTool,
+  defineWorkflow,
+  type Engine,
+  MemoryContent,
+  type WorkflowToolOptions,
+} from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { VerifyResult } from "phasegate/verify";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import * as z from "zod";
 import { systemClock } from "../../src/ports/clock.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 import { workflowTool } from "../support/fits-schema.js";
+import { makeEngine } from "../support/make-engine.js";
 import { startVerified } from "../support/verified.js";
 
 const GATE = `evidence_schema:
@@ -17,6 +26,8 @@ const GATE = `evidence_schema:
   note: {type: string, required: false}
 verify: [slow]
 `;
+/** May be passed without evidence by the host. */
+const SKIPPED = `${GATE}checkpoint: {allow_override: true}\n`;
 const OPEN = "evidence_schema: {done: {type: boolean}}\n";
 
 /** A clock whose timers above ten seconds are moved on by the test. */
@@ -76,10 +87,14 @@ const WITHIN = 20_000;
 const quick = { verify: async () => ({ ok: true, message: "fine" }) };
 
 /** Starts a session at a gate with a slow check; `tool` makes another tool of the engine. */
-async function atSlowGate({ gate = GATE, ...options }: Parameters<typeof startVerified>[1] & { gate?: string } = {}) {
+async function atSlowGate({
+  gate = GATE,
+  next = OPEN,
+  ...options
+}: Parameters<typeof startVerified>[1] & { gate?: string; next?: string } = {}) {
   const clock = movedClock();
   const slow = held();
-  const made = await startVerified([gate, OPEN], { clock, verifiers: { slow, quick }, ...options });
+  const made = await startVerified([gate, next], { clock, verifiers: { slow, quick }, ...options });
   const toolOf = (engine: Engine, more: WorkflowToolOptions = {}) => {
     const tool = workflowTool(engine, { answerWithinMs: WITHIN, ...more });
     const call = (action: string, given: Record<string, unknown> = {}, options = {}) =>
@@ -305,6 +320,16 @@ describe("a submission whose checks take longer than the answer may", () => {
     slow.end();
   });
 
+  it("is joined only by those who may work on the session", async () => {
+    const { engine, toolOf, slow, submission, submitSlowly } = await atSlowGate();
+    await submitSlowly();
+    const viewer = toolOf(engine, { actor: { name: "eve", roles: ["viewer"] } });
+    expect(await viewer.call("get_state")).toMatchObject({ verifying: { phase: 1 } });
+    for (const given of [submission, { phase: 1, evidence: {} }])
+      expect(await viewer.call("complete_phase", given)).toMatchObject({ code: "NOT_ALLOWED" });
+    slow.end();
+  });
+
   it("is refused if the session has moved on meanwhile, with what to call now", async () => {
     const { follow, slow, submitSlowly, engine, sessionId } = await atSlowGate();
     const { next } = await submitSlowly();
@@ -316,6 +341,30 @@ describe("a submission whose checks take longer than the answer may", () => {
       code: "INVALID_INPUT",
       next: { action: "resume" },
     });
+  });
+});
+
+describe("a phase that is entered while evidence for another one is being verified", () => {
+  it("takes its own evidence: after a skip, and after a return", async () => {
+    const { call, follow, slow, submitSlowly, submission, clock, engine, sessionId } = await atSlowGate({
+      gate: SKIPPED,
+      next: GATE,
+    });
+    const { next: first } = await submitSlowly();
+    await engine.session(sessionId).overrideGate(1, { by: "host", note: "go on" });
+    expect(await call("get_state")).not.toHaveProperty("verifying");
+    const second = call("complete_phase", { ...submission, phase: 2 });
+    await slow.begun(2);
+    expect(clock.pass(WITHIN)).toBe(1);
+    expect(await second).toMatchObject({ status: "verifying", verifying: { phase: 2 } });
+    await engine.session(sessionId).rollback(1);
+    const both = [follow(first), follow((await second).next)];
+    slow.end();
+    // The first phase has begun again: its evidence is verified once more.
+    await slow.begun(3);
+    slow.end();
+    expect(await Promise.all(both)).toMatchObject([{ checkpoint_passed: true }, { code: "PHASE_LOCKED" }]);
+    expect(await engine.session(sessionId).state()).toMatchObject({ head: { phase: 2 } });
   });
 });
 
@@ -351,6 +400,43 @@ it("is answered after its checks have ended, for a host that sets no limit", asy
   slow.end();
   expect(await answer).toMatchObject({ checkpoint_passed: true });
 });
+
+it("is found by the key that its caller was told, also if only a schema took long", async () => {
+  const clock = movedClock();
+  let answer: (isMet: boolean) => void = () => {};
+  const answered = new Promise<boolean>((resolve) => {
+    answer = resolve;
+  });
+  const asked = vi.fn(() => answered);
+  const evidence = z.object({ report: z.string() }).refine(asked);
+  const phases = [{ number: 1, name: "Test", content: "Run.", gate: { evidence } }];
+  const workflow = defineWorkflow({ type: "release", revision: "1", name: "Release", description: "", phases });
+  const { engine } = makeEngine({ clock, content: new MemoryContent({ workflows: [workflow] }) });
+  const { sessionId } = await engine.start({ workflowType: "release", target: "src/a.ts" });
+  const { dispatch } = workflowTool(engine, { answerWithinMs: WITHIN });
+  const submission = { action: "complete_phase", session_id: sessionId, phase: 1, evidence: { report: "r.md" } };
+  const answering = dispatch(submission);
+  await vi.waitFor(() => expect(asked).toHaveBeenCalled());
+  expect(clock.pass(WITHIN)).toBe(1);
+  const { status, next } = await answering;
+  expect(status).toBe("verifying");
+  answer(false);
+  await expect.poll(async () => (await engine.session(sessionId).state()).head.attempts).toBe(1);
+  expect(await dispatch(next)).toMatchObject({ code: "GATE_FAILED", replayed: true, attempts_left: 2 });
+});
+
+it.each([{ answerWithinMs: Number.NaN }, { answerWithinMs: -1 }, { answerWithinMs: 50, signal: "now" }])(
+  "refuses to wait as %j says",
+  async (waiting) => {
+    const { engine, sessionId, slow } = await atSlowGate();
+    const session = engine.session(sessionId);
+    const how: { answerWithinMs: number } = waiting;
+    const refusal = { code: "INVALID_INPUT" };
+    await expect(session.submit(1, { report: "r.md" }, how)).rejects.toMatchObject(refusal);
+    await expect(session.submission(1, "key", how)).rejects.toMatchObject(refusal);
+    expect(slow.seen.begun).toBe(0);
+  },
+);
 
 it("keeps the key that it made only if something was run", async () => {
   const { call, slow, storage, sessionId, submission } = await atSlowGate();

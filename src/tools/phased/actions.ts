@@ -9,7 +9,8 @@ import type { CompleteRequest } from "../../phased/complete-phase.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Followed } from "../../phased/verify/verify.js";
 import type { Metrics } from "../../runtime/operations.js";
-import type { Paging, PersonsAnswer } from "../dispatch.js";
+import type { Paging } from "../dispatch.js";
+import type { PersonsAnswer } from "../person.js";
 import { fieldNames, isOptional, type ObjectSchema, publishedSchema } from "../schemas.js";
 import type { WireObject } from "../wire.js";
 

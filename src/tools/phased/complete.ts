@@ -19,8 +19,9 @@ import type { StateView } from "../../phased/views.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";
 import { action } from "../dispatch.js";
+import { decidedWithin, PERSON_MS, takeAnswer } from "../person.js";
 import { verificationNotice } from "../verification-notice.js";
-import { brief, fits, ifAllowed, type WireObject } from "../wire.js";
+import { brief, fits, type WireObject } from "../wire.js";
 import { ACTIONS, type ParametersOf, type ToolContext } from "./actions.js";
 import { approvalNotice, waivedLine, waivedNotice, waiverNotice } from "./approval-notices.js";
 import {
@@ -117,8 +118,8 @@ export async function callAfterError(
 ): Promise<NextCall | null | undefined> {
   const sessionId = String(id);
   if (isPhasegateError(error, "INVALID_TRANSITION")) {
-    const running = submissionsOf(engine).of(sessionId);
-    return running?.phase === phase ? running && CALL.wait(sessionId, running) : undefined;
+    const running = submissionsOf(engine).of(sessionId, Number(phase));
+    return running && CALL.wait(sessionId, running);
   }
   if (!isPhasegateError(error, "INVALID_INPUT") || error.details.field !== "evidence") return undefined;
   const state = await engine.session(sessionId).state();
@@ -391,10 +392,10 @@ function withMore(
   return fits(whole, maxChars) ? whole : { ...answer, required_format: { see: CALL.phase(sessionId, phase) } };
 }
 
-/** How long a person has for an answer within the call, in milliseconds: at most, and at least, however long the checks took. */
-const PERSON_MS = { most: 20_000, least: 5_000 };
+/** How long a person has at least, in milliseconds, however long the checks took. */
+const PERSON_LEAST_MS = 5_000;
 
-/** Waits for a person's decision for a part of the time of a call. One that comes later counts, too, but is not waited for. */
+/** Waits for a person's decision as long as the call may take. */
 async function inTime<T>(
   { engine, answerWithinMs }: ToolContext,
   begun: number,
@@ -403,16 +404,7 @@ async function inTime<T>(
   if (answerWithinMs === Number.POSITIVE_INFINITY) return deciding;
   const { clock } = submissionsOf(engine);
   const left = answerWithinMs - (clock.elapsed() - begun);
-  let cancel = () => {};
-  const late = new Promise<undefined>((resolve) => {
-    const within = Math.max(PERSON_MS.least, Math.min(PERSON_MS.most, left));
-    cancel = clock.after(within, () => resolve(undefined));
-  });
-  try {
-    return await Promise.race([deciding, late]);
-  } finally {
-    cancel();
-  }
+  return decidedWithin(clock, Math.max(PERSON_LEAST_MS, Math.min(PERSON_MS, left)), deciding);
 }
 
 /** Asks the person who is present; undefined if there is none, or no answer yet. */
@@ -427,13 +419,10 @@ async function askPerson(
   const asked = await session.approval();
   // A repeated call gets its first answer, even if a person has answered since.
   if (asked?.request !== request) return undefined;
-  const deciding = ask(asked).then((answer) => {
-    if (answer === undefined) return undefined;
-    const { decision, note = "", ...given } = answer;
-    const reply = { ...given, evidenceHash: asked.evidenceHash };
-    return ifAllowed(
-      decision === "deny" ? session.deny({ ...reply, note }) : session.approve({ ...reply, note: note || undefined }),
-    );
+  const { evidenceHash } = asked;
+  const deciding = takeAnswer(ask(asked), {
+    approve: (given) => session.approve({ ...given, evidenceHash }),
+    deny: (given) => session.deny({ ...given, evidenceHash }),
   });
   return inTime(context, begun, deciding);
 }
@@ -494,15 +483,9 @@ async function askForWaiver(
   const open = await session.waiver();
   // A repeated call may find its request answered.
   if (open?.request !== request) return;
-  const deciding = ask(open).then((answer) => {
-    if (answer === undefined) return undefined;
-    const { decision, note = "", ...given } = answer;
-    const reply = { ...given, request };
-    return ifAllowed(
-      decision === "deny"
-        ? session.denyWaiver({ ...reply, note })
-        : session.waive({ ...reply, note: note || undefined }),
-    );
+  const deciding = takeAnswer(ask(open), {
+    approve: (given) => session.waive({ ...given, request }),
+    deny: (given) => session.denyWaiver({ ...given, request }),
   });
   await inTime(context, begun, deciding);
 }

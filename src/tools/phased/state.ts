@@ -153,7 +153,7 @@ function briefState(
 
 /** Returns what is being verified in this process; nothing if nothing is. */
 function verifyingNow({ engine }: ToolContext, state: StateView): WireObject {
-  const running = submissionsOf(engine).of(state.sessionId);
+  const running = submissionsOf(engine).of(state.sessionId, state.head.phase);
   return running === undefined ? {} : verifyingNotice(state, running);
 }
 
@@ -223,9 +223,8 @@ function sessionFields({ sessionId, head }: StateView): WireObject {
  */
 export async function callFrom(context: ToolContext, state: StateView): Promise<NextCall | null> {
   const { sessionId, waived, waiverDenied, waitsForWaiver, tasks } = state;
-  const running = submissionsOf(context.engine).of(sessionId);
-  if (running !== undefined && running.phase === state.head.phase)
-    return nextCall(state, () => CALL.wait(sessionId, running));
+  const running = submissionsOf(context.engine).of(sessionId, state.head.phase);
+  if (running !== undefined) return nextCall(state, () => CALL.wait(sessionId, running));
   // Nothing but the decision is left to do: a session that goes on would only be asked about again.
   if (waitsForWaiver && tasks.length > 0 && !tasks.some(isOpen)) return null;
   const isDecided = !waitsForWaiver && (waived !== undefined || waiverDenied !== undefined);

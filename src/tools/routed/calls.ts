@@ -8,7 +8,7 @@ import { STATUS_WORDS } from "../../routed/decision/request.js";
 import type { RoutedEngine } from "../../routed/engine.js";
 import type { FollowedReport, RoutedQuestion } from "../../routed/types.js";
 import { nearest } from "../../workflow/names.js";
-import type { PersonsAnswer } from "../dispatch.js";
+import type { PersonsAnswer } from "../person.js";
 import { type ObjectSchema, publishedSchema } from "../schemas.js";
 import { cursorSchema, REQUESTS, type RoutedCall } from "./requests.js";
 

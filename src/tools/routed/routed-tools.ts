@@ -10,13 +10,15 @@
 import type * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Attributed } from "../../phased/commands.js";
+import { systemClock } from "../../ports/clock.js";
 import type { RoutedEngine } from "../../routed/engine.js";
 import type { AdvanceRequest, RoutedResult, RoutedView } from "../../routed/types.js";
 import { isInvisible } from "../../workflow/field-types.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { type Action, action, dispatch, type Product, readCall } from "../dispatch.js";
+import { decidedWithin, PERSON_MS, takeAnswer } from "../person.js";
 import { maxCharsFor, type ObjectSchema } from "../schemas.js";
-import { ifAllowed, type ShrinkRules, type WireObject } from "../wire.js";
+import type { ShrinkRules, WireObject } from "../wire.js";
 import {
   ALL_CALLS,
   actionInput,
@@ -236,18 +238,22 @@ async function withPerson(
 ): Promise<Moved | undefined> {
   const { sessionId, awaiting } = result.now ?? result;
   if (awaiting === undefined) return undefined;
-  const answer = await askPerson?.(awaiting);
-  if (answer === undefined) return undefined;
-  const { decision, note = "", ...given } = answer;
+  if (askPerson === undefined) return undefined;
   const { evidenceHash } = awaiting;
   const session = engine.session(sessionId);
-  if (decision === "approve") {
-    const reply = { ...given, evidenceHash, note: note || undefined };
-    return (await ifAllowed(session.approve(reply))) && again();
-  }
-  const view = await ifAllowed(session.deny({ ...given, note, evidenceHash }));
-  if (view === undefined) return undefined;
-  return { ...view, nextStep: await session.step(), replayed: false, denied: { by: answer.by, note } };
+  const deciding = takeAnswer<() => Promise<Moved>>(askPerson(awaiting), {
+    async approve(given) {
+      await session.approve({ ...given, evidenceHash });
+      return again;
+    },
+    async deny({ by, note, ...given }) {
+      const view = await session.deny({ ...given, by, note, evidenceHash });
+      return async () => ({ ...view, nextStep: await session.step(), replayed: false, denied: { by, note } });
+    },
+  });
+  // After a late approval the agent itself makes the call again.
+  const answer = await decidedWithin(systemClock, PERSON_MS, deciding);
+  return answer?.();
 }
 
 type Params<C extends RoutedCall> = z.infer<(typeof REQUESTS)[C]>;
