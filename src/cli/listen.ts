@@ -22,7 +22,7 @@ import { packageVersion } from "./exit-codes.js";
 import { type HttpTimes, listen } from "./http-server.js";
 import type { Page } from "./inspect.js";
 import { logCalls } from "./log.js";
-import type { Served, ServeOptions } from "./products.js";
+import { aboutServer, type Served, type ServeOptions } from "./products.js";
 import type { Address, ListenOptions } from "./serve-options.js";
 import { TokensFile } from "./tokens.js";
 
@@ -94,6 +94,7 @@ export async function serveListening(
     },
     onAnswer: (actor, bytes) => quotas.addBytes(actor, bytes),
     serverInfo: { name: "phasegate", version: packageVersion() },
+    serverOptions: aboutServer(served),
     maxBodyBytes,
     // Calls of tools have a line each, once their session and their outcome are known: `watching.calls`.
     onCall: ({ milliseconds, ...call }) => log.debug({ ...call, durationMs: Math.round(milliseconds) }, "request"),

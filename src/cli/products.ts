@@ -24,6 +24,7 @@ import type { StepDecider } from "../ports/step-decider.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { OramaRetriever, OramaRetrieverOptions } from "../search/retriever.js";
+import { BEGINNING } from "../setup/beginning.js";
 import { SEARCH_TOOL } from "../workflow/asks-for-search.js";
 import { RecentMap } from "../workflow/cache.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -88,6 +89,13 @@ export interface Served {
   announce?(): Promise<void>;
   /** Ends what the product does by itself, before the storage is closed. */
   readonly close?: () => Promise<void>;
+}
+
+/** Returns what a server says of itself to clients whose project has no file that says it. */
+export function aboutServer(served: readonly Served[]): { readonly instructions?: string } {
+  if (served.every(({ engine }) => engine === undefined)) return {};
+  const kinds = "Some work, such as to fix a bug or carry out a plan, goes through a workflow, whose gates check it.";
+  return { instructions: [kinds, ...BEGINNING].join(" ") };
 }
 
 /** Opens a product on the shared storage; without a storage, only a workspace can be opened. */

@@ -10,13 +10,20 @@ import type { Registration } from "../mcp/changes.js";
 import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
-import { BEGINNING } from "../setup/beginning.js";
 import { EXIT, type ExitCode, endOnSignals, packageVersion } from "./exit-codes.js";
 import type { Page } from "./inspect.js";
 import type { Watching } from "./listen.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
-import { type Client, engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
+import {
+  aboutServer,
+  type Client,
+  engineBasis,
+  type Open,
+  PRODUCTS,
+  type Served,
+  type ServeOptions,
+} from "./products.js";
 import { openState, requireNoLink } from "./state.js";
 import { type Terminal, withoutPasswords } from "./terminal.js";
 
@@ -157,9 +164,6 @@ async function begin(
   return serveHttp(one, http, log, times, maxBodyBytes);
 }
 
-/** What the server says of itself, for clients whose project has no file that says it. */
-const INSTRUCTIONS = `Some work, such as to fix a bug or carry out a plan, goes through a workflow, whose gates check it. ${BEGINNING.join(" ")}`;
-
 function connect(
   served: readonly Served[],
   client: Client,
@@ -178,11 +182,10 @@ function connect(
       registration?.subscribe?.(uri).catch((err: unknown) => log.debug({ err, uri }, "subscription"));
     }
   };
-  const instructions = served.some(({ engine }) => engine !== undefined) ? INSTRUCTIONS : undefined;
   const factory = () => {
     // The SDK made the previous server to answer a probe, and no longer uses it.
     dispose();
-    const server = new McpServer({ name: "phasegate", version: packageVersion() }, { instructions });
+    const server = new McpServer({ name: "phasegate", version: packageVersion() }, aboutServer(served));
     registrations = served.map((product) => product.register(server, client));
     for (const uri of subscribed) subscribe(uri);
     return server;

@@ -41,7 +41,8 @@ describe("phasegate serve --listen", () => {
   it("ends the process of a verifier whose call is cancelled, and ends itself in time", async () => {
     const root = await project();
     const { child, url, closed, lines } = await listening(root, "--grace", "0s");
-    const { ask, call } = await connectTo(url, "2026");
+    const { ask, call, client } = await connectTo(url, "2026");
+    expect(client.getInstructions()).toContain("list_workflows");
     const { session_id } = await ask(START);
     const cancel = new AbortController();
     const complete = { action: "complete_phase", session_id, phase: 1, evidence: { summary: "done" } };

@@ -84,8 +84,6 @@ export const CLIENTS: readonly Client[] = [
     package: "@google/gemini-cli",
     bin: "gemini",
     init: "gemini",
-    // It hands on the whole result of a failed call, with its text and its structure.
-    copies: 2,
     shell: { tool: "run_shell_command", input: described },
     hooks: true,
     files: () => ({
@@ -100,7 +98,8 @@ export const CLIENTS: readonly Client[] = [
     package: "@qwen-code/qwen-code",
     bin: "qwen",
     init: "qwen",
-    copies: 3,
+    // It puts the content of a failed call into its result twice.
+    copies: 2,
     shell: {
       tool: "run_shell_command",
       input: (command) => ({ command, is_background: false }),
@@ -116,9 +115,9 @@ export const CLIENTS: readonly Client[] = [
     title: "Copilot CLI",
     package: "@github/copilot",
     bin: "copilot",
-    init: "claude",
+    init: "copilot",
     shell: { tool: "bash", input: described },
-    hooks: false,
+    hooks: true,
     files: () => ({}),
     env: ({ url }) => ({
       COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
