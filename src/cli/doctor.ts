@@ -62,7 +62,7 @@ const HELP = `
 Each finding is ok, a warning or a problem, and says how to fix it. The exit code is 1 if there is a problem.
 
 The options say what to look at. The others are taken from the configurations of the clients (Claude Code, Cursor,
-VS Code, Codex, Gemini CLI, Qwen Code, opencode, Windsurf); without these, it is the folder workflows and the state
+VS Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, opencode, Windsurf); without these, it is the folder workflows and the state
 .phasegate.
 Every configured command of phasegate that your init has written is really started, and asked for its tools. As in a client,
 that creates a state that does not exist yet. --no-start leaves it out. Other commands in the project are shown: they may come

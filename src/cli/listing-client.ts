@@ -53,7 +53,8 @@ export async function askClient(client: ListingClient, project: string, timeoutM
     if (line === undefined) return { state: "unlisted", command };
     if (!CONNECTS[client]) return { state: "listed", command };
     if (CONNECTED.test(line)) return { state: "connected", command };
-    return { state: "unconnected", command, reason: line.trim().slice(-300) };
+    const [status = ""] = line.split(" - ").slice(-1);
+    return { state: "unconnected", command, reason: status.trim().slice(0, 300) };
   } catch (error) {
     return failed(messageOf(error));
   }

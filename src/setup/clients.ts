@@ -142,7 +142,7 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
   },
   qwen: {
     title: "Qwen Code",
-    next: "Start `qwen` in the project.",
+    next: "Start `qwen` in the project, and approve the server when it asks.",
     signs: [".qwen", "QWEN.md"],
     configs: [".qwen/settings.json"],
     instructions: "AGENTS.md",

@@ -459,10 +459,10 @@ describe("clients that are asked by --client", () => {
       "ok",
       "connected to phasegate",
     ],
-    ["claude", "phasegate: node main.js serve - ✘ Failed to connect", "problem", "not connected: phasegate: node"],
+    ["claude", "phasegate: node main.js serve - ✘ Failed to connect", "problem", "not connected: ✘ Failed to connect"],
     ["claude", "other: node other.js phasegate - ✔ Connected", "problem", "does not have phasegate"],
     ["gemini", "✓ phasegate: node main.js (stdio) - Connected", "ok", "connected to phasegate"],
-    ["gemini", "✗ phasegate: node main.js (stdio) - Disconnected", "problem", "not connected: ✗ phasegate"],
+    ["gemini", "✗ phasegate: node main.js (stdio) - Disconnected", "problem", "not connected: Disconnected"],
     ["gemini", "No MCP servers configured.", "problem", "does not have phasegate"],
     [
       "opencode",
