@@ -1,6 +1,6 @@
 /**
  * `phasegate doctor`: looks at everything that has to work together, and says what to do about what does not.
- * doctor-clients.ts reads the configurations of clients, doctor-checks.ts has the checks.
+ * doctor-clients.ts reads the configurations of clients, doctor-checks.ts has the checks, listing-client.ts asks a client itself.
  */
 import { stat } from "node:fs/promises";
 import { dirname, join, parse } from "node:path";

@@ -157,7 +157,8 @@ export const OTHERS: readonly (readonly [title: string, reason: string])[] = [
   ["Crush 0.96.1 (`@charmland/crush`)", "its package fetches the program from GitHub"],
   ["Kilo Code 7.8.1 (`@kilocode/cli`)", "the package with its program for Linux is not in npm in this version"],
   ["Amp 0.0.1790142911 (`@sourcegraph/amp`)", "it needs its server at ampcode.com"],
-  ["Cline 3.0.65 (`cline`), Continue 1.5.47 (`@continuedev/cli`)", "they start, but no walk was written for them yet"],
+  ["Cline 3.0.65 (`cline`)", "it reads no servers of a project, and leaves a process in the background"],
+  ["Continue 1.5.47 (`@continuedev/cli`)", "it reads no servers of a project"],
 ];
 
 /** Writes the files of a client into its home. */
