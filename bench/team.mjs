@@ -213,11 +213,13 @@ class Agent {
       const begun = performance.now();
       try {
         const client = await this.#connected();
-        const { structuredContent } = await client.callTool({ name: "pos_workflow", arguments: input });
-        if (structuredContent.code === "BUSY" || structuredContent.code === "STORAGE_FAILED") throw structuredContent;
+        const { content } = await client.callTool({ name: "pos_workflow", arguments: input });
+        const [{ text }] = content;
+        const answer = JSON.parse(text.slice(text.indexOf("{")));
+        if (answer.code === "BUSY" || answer.code === "STORAGE_FAILED") throw answer;
         if (tries === 1) findings.took(input.action, performance.now() - begun);
         else findings.repeated += 1;
-        return structuredContent;
+        return answer;
       } catch (error) {
         if (Date.now() > until) throw new Error(`${this.name} got no answer to ${input.action}`, { cause: error });
         await this.leave();

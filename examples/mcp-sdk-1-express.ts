@@ -44,8 +44,10 @@ const client = new Client({ name: "agent", version: "1.0.0" });
 await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`)));
 await client.listTools();
 const call = async (args: Record<string, unknown>) => {
-  const { structuredContent } = await client.callTool({ name: "pos_workflow", arguments: args });
-  return Object(structuredContent);
+  const { content } = Object(await client.callTool({ name: "pos_workflow", arguments: args }));
+  const text: string = content[0].text;
+  // The text of an error begins with a word.
+  return JSON.parse(text.slice(text.indexOf("{")));
 };
 const { session_id } = await call({ action: "start", workflow_type: "release", target_file: "package.json" });
 const submit = { action: "complete_phase", session_id, phase: 1 };

@@ -13,8 +13,10 @@ await client.connect(new StdioClientTransport({ command: process.execPath, args:
 
 /** Calls the tool as an agent does. */
 async function call(input: Record<string, unknown>): Promise<Record<string, unknown>> {
-  const result = await client.callTool({ name: "pos_workflow", arguments: input });
-  return result.structuredContent as Record<string, unknown>;
+  const { content } = await client.callTool({ name: "pos_workflow", arguments: input });
+  const text = content[0]?.type === "text" ? content[0].text : "";
+  // The text of an error begins with a word.
+  return JSON.parse(text.slice(text.indexOf("{")));
 }
 
 // #region agent

@@ -104,8 +104,8 @@ await rm(folder, { recursive: true });
 if (files.length > MAX_FILES || sumOf(called) > MAX_CALLS) process.exitCode = 1;
 
 async function call(request) {
-  const { structuredContent } = await client.callTool({ name: "pos_workflow", arguments: request });
-  if (structuredContent?.status !== "success") throw new Error(JSON.stringify(structuredContent));
+  const { structuredContent, content } = await client.callTool({ name: "pos_workflow", arguments: request });
+  if (structuredContent?.status !== "success") throw new Error(JSON.stringify(content));
   return structuredContent;
 }
 

@@ -24,9 +24,12 @@ export async function connectAgent(args: string[]): Promise<Agent> {
   event(`server started as process ${pid}`);
 
   async function ask(input: Answer): Promise<Answer> {
-    const { structuredContent } = await client.callTool({ name: "pos_workflow", arguments: input });
-    if (!isAnswer(structuredContent)) throw new Error("an answer without structured content");
-    return structuredContent;
+    const { content } = await client.callTool({ name: "pos_workflow", arguments: input });
+    const text = content[0]?.type === "text" ? content[0].text : "";
+    // The text of an error begins with a word.
+    const answer: unknown = JSON.parse(text.slice(text.indexOf("{")));
+    if (!isAnswer(answer)) throw new Error("an answer that is no object");
+    return answer;
   }
 
   async function call(input: Answer): Promise<Answer> {

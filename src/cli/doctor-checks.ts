@@ -8,6 +8,7 @@ import { checksOf } from "../gate/check-gate.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { isMissing } from "../sandbox/refusals.js";
+import { CLIENTS } from "../setup/clients.js";
 import { isUnignored } from "../setup/ignored.js";
 import { openProject, readRecord } from "../setup/project.js";
 import { RECORD_PATH, RECORD_REMEDY } from "../setup/record.js";
@@ -15,6 +16,7 @@ import type { GateDefinition } from "../workflow/structure.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
 import { CommandFailure, EXIT, hintOf, messageOf } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
+import { askClient, type Listed, type ListingClient } from "./listing-client.js";
 import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
 import { findProgram } from "./programs.js";
@@ -79,6 +81,41 @@ export async function checkClients(found: FoundClients, timeoutMs: number | unde
   for (const server of found.servers) findings.push(await checkServer(server, timeoutMs));
   if (findings.length > 0) return findings;
   return [warning("clients", "no client of this project starts phasegate", "Run phasegate init.")];
+}
+
+/** Asks each client about the server that it is configured to start, if that is the user's own. */
+export async function checkListings(
+  clients: readonly ListingClient[],
+  { servers }: FoundClients,
+  project: string,
+  timeoutMs: number,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const client of clients) {
+    const { title, next } = CLIENTS[client];
+    const own = servers.filter((server) => server.client === client);
+    if (own.length === 0) {
+      const fix = `Run phasegate init --client ${client}`;
+      findings.push(problem("clients", `${title}: no file in the project names phasegate for it`, fix));
+    } else if (own.some(({ start }) => "unconfirmed" in start)) {
+      const message = `${title}: not asked: it would start servers that your init did not write`;
+      findings.push(warning("clients", message, "If the project is yours, run it again with --trust."));
+    } else {
+      findings.push(listing(title, next, await askClient(client, project, timeoutMs)));
+    }
+  }
+  return findings;
+}
+
+function listing(title: string, next: string, listed: Listed): Finding {
+  const { state, command } = listed;
+  const by = `${title}, ${command}:`;
+  if (state === "connected") return ok("clients", `${by} connected to phasegate`);
+  if (state === "listed") return ok("clients", `${by} has phasegate; it does not say whether it connects`);
+  if (state === "unlisted") return problem("clients", `${by} does not have phasegate`, next);
+  if (state === "unconnected") return problem("clients", `${by} not connected: ${listed.reason}`, next);
+  if (state === "failed") return problem("clients", `${by} ${listed.reason}`, `Run it by hand: ${command}`);
+  return problem("clients", `${by} there is no such program on the PATH outside of the project`, `Install ${title}.`);
 }
 
 async function checkServer({ place, start }: ConfiguredServer, timeoutMs: number | undefined): Promise<Finding> {

@@ -4,7 +4,7 @@ import { delimiter, resolve, sep } from "node:path";
 import process from "node:process";
 import { Command } from "commander";
 import { parse as parseToml } from "smol-toml";
-import { CLIENTS } from "../setup/clients.js";
+import { CLIENT_IDS, CLIENTS, type ClientId } from "../setup/clients.js";
 import { findJson, jsonProblem } from "../setup/json-text.js";
 import { digestAt, type Piece, type Place } from "../setup/pieces.js";
 import type { Roots } from "../setup/places.js";
@@ -19,6 +19,7 @@ import type { TrustOptions, VerifierOptions } from "./trust.js";
 
 /** A file in which a client looks for MCP servers. */
 interface ClientFile {
+  readonly id: ClientId;
   readonly title: string;
   /** Relative to the project; below the home folder if it begins with `~/`. */
   readonly path: string;
@@ -28,9 +29,10 @@ interface ClientFile {
 
 type PlaceOfServer = Extract<Place, { readonly keys: unknown }>;
 
-const CLIENT_FILES: readonly ClientFile[] = Object.values(CLIENTS).flatMap(({ title, configs, server }) =>
-  configs.map((path) => ({ title, path, placeIn: (text: string) => placeOf(server(path, [""], text)) })),
-);
+const CLIENT_FILES: readonly ClientFile[] = CLIENT_IDS.flatMap((id) => {
+  const { title, configs, server } = CLIENTS[id];
+  return configs.map((path) => ({ id, title, path, placeIn: (text: string) => placeOf(server(path, [""], text)) }));
+});
 
 /** The files that show that a folder is a project with a client. */
 export const CLIENT_PATHS: readonly string[] = CLIENT_FILES.flatMap(({ path }) =>
@@ -43,12 +45,15 @@ function placeOf(piece: Piece): PlaceOfServer {
 }
 
 export interface ConfiguredServer {
+  readonly client: ClientId;
   readonly place: string;
   /** The command; or why it can't be started from here; or the command as it is written, if nobody has confirmed it. */
   readonly start: ServerCommand | { readonly reason: string } | { readonly unconfirmed: string };
   /** The options that it gives to `phasegate serve`; undefined if it does not, if they are wrong, or if nobody has confirmed them. */
   readonly options?: ServedOptions;
 }
+
+type ServerEntry = Omit<ConfiguredServer, "client">;
 
 export type ServedOptions = TrustOptions &
   VerifierOptions &
@@ -87,7 +92,8 @@ export async function readClients(roots: Roots, confirming: Confirming): Promise
       for (const [name, entry] of entriesIn(text, client)) {
         if (!isPhasegate(name, entry)) continue;
         const server = serverOf(`${place}, ${name}`, entry, roots.root);
-        servers.push(isConfirmed(client, name, text, confirming) ? server : unconfirmed(server, entry));
+        const isOwn = isConfirmed(client, name, text, confirming);
+        servers.push({ client: client.id, ...(isOwn ? server : unconfirmed(server, entry)) });
       }
     } catch (error) {
       broken.push({ place, reason: messageOf(error).split("\n")[0] ?? "" });
@@ -104,7 +110,7 @@ function isConfirmed({ path, placeIn }: ClientFile, name: string, text: string, 
   return written !== undefined && name === place.keys.at(-1) && digestAt(text, place) === written.digest;
 }
 
-function unconfirmed({ place, start }: ConfiguredServer, entry: JsonObject): ConfiguredServer {
+function unconfirmed({ place, start }: ServerEntry, entry: JsonObject): ServerEntry {
   if ("reason" in start) return { place, start };
   return { place, start: { unconfirmed: wordsOf(entry).join(" ") } };
 }
@@ -132,7 +138,7 @@ function isPhasegate(name: string, entry: JsonObject): boolean {
   return /phasegate/i.test(name) || (runs && words.includes("serve"));
 }
 
-function serverOf(place: string, entry: JsonObject, project: string): ConfiguredServer {
+function serverOf(place: string, entry: JsonObject, project: string): ServerEntry {
   // Gemini CLI has httpUrl, Windsurf serverUrl.
   const url = [entry.url, entry.httpUrl, entry.serverUrl].find((one) => typeof one === "string");
   if (url !== undefined) return { place, start: { reason: `it is reached at ${url}, and not started by the client` } };

@@ -1,6 +1,6 @@
 /**
  * `phasegate doctor`: looks at everything that has to work together, and says what to do about what does not.
- * doctor-clients.ts reads the configurations of clients, doctor-checks.ts has the checks.
+ * doctor-clients.ts reads the configurations of clients, doctor-checks.ts has the checks, listing-client.ts asks a client itself.
  */
 import { stat } from "node:fs/promises";
 import { dirname, join, parse } from "node:path";
@@ -8,11 +8,24 @@ import process from "node:process";
 import { readOwnRecord } from "../setup/own-record.js";
 import { findProject, openProject } from "../setup/project.js";
 import { RECORD_PATH } from "../setup/record.js";
-import { command, flag, negated, parsed, preset, repeated, text, type Values, wholeNumber } from "./command.js";
+import {
+  command,
+  flag,
+  knownWords,
+  nameList,
+  negated,
+  parsed,
+  preset,
+  repeated,
+  text,
+  type Values,
+  wholeNumber,
+} from "./command.js";
 import {
   checkApprovers,
   checkChromium,
   checkClients,
+  checkListings,
   checkNode,
   checkRecord,
   checkSdk,
@@ -22,6 +35,7 @@ import {
 } from "./doctor-checks.js";
 import { absolute, CLIENT_PATHS, type FoundClients, readClients, type ServedOptions } from "./doctor-clients.js";
 import { EXIT } from "./exit-codes.js";
+import { LISTING_CLIENTS } from "./listing-client.js";
 import { includeRootOption, jsonOption, requireFolder, stateOption } from "./options.js";
 import { counted, print, printable, printJson, styled, type Terminal } from "./terminal.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
@@ -34,6 +48,9 @@ const doctorOptions = () => ({
   state: stateOption(),
   ...trustOptions(),
   ...verifierOptions(),
+  client: parsed("--client <list>", `clients to ask, joined by ',': ${LISTING_CLIENTS.join(", ")}`, (value) =>
+    knownWords(nameList(value), LISTING_CLIENTS),
+  ),
   start: negated("--no-start", "do not start the commands of clients"),
   trust: flag("--trust", "the project is yours: start what it configures, and open its state"),
   timeout: preset(parsed("--timeout <seconds>", "how long a started command may take to answer", wholeNumber(1)), 60),
@@ -45,11 +62,14 @@ const HELP = `
 Each finding is ok, a warning or a problem, and says how to fix it. The exit code is 1 if there is a problem.
 
 The options say what to look at. The others are taken from the configurations of the clients (Claude Code, Cursor,
-VS Code, Codex, Gemini CLI, Qwen Code, opencode, Windsurf); without these, it is the folder workflows and the state
+VS Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, opencode, Windsurf); without these, it is the folder workflows and the state
 .phasegate.
 Every configured command of phasegate that your init has written is really started, and asked for its tools. As in a client,
 that creates a state that does not exist yet. --no-start leaves it out. Other commands in the project are shown: they may come
-from somebody else. --trust says that the project is yours: then they are started, and their state is opened.`;
+from somebody else. --trust says that the project is yours: then they are started, and their state is opened.
+
+--client also starts these clients, from outside of the project, with \`mcp list\`: only they know whether they trust the
+project. They may start its other servers, too, so they are asked only if your init has written their entry of phasegate.`;
 
 export const doctorCommand = command({
   name: "doctor",
@@ -76,6 +96,7 @@ async function examine(given: DoctorOptions): Promise<Finding[]> {
   const served = await servedIn(given, clients, project);
   const findings = [checkNode(), await checkSdk(), ...(await checkRecord(project))];
   findings.push(...(await checkClients(clients, given.start ? given.timeout * 1000 : undefined)));
+  findings.push(...(await checkListings(given.client ?? [], clients, project, given.timeout * 1000)));
   const states = new Set(served.flatMap(({ state }) => state ?? []));
   for (const state of states) findings.push(...(await checkState(state, project)));
   for (const options of served) findings.push(...(await checkWorkflows(options, project)));

@@ -29,7 +29,7 @@ const stopOptions = () => ({
 type StopOptions = Values<ReturnType<typeof stopOptions>>;
 
 /** The clients that ask a hook before an agent ends. */
-const HOOK_CLIENTS = ["claude", "codex", "gemini", "qwen", "cursor"] as const;
+const HOOK_CLIENTS = ["claude", "codex", "gemini", "qwen", "copilot", "cursor"] as const;
 type HookClient = (typeof HOOK_CLIENTS)[number];
 
 const HELP = `
@@ -171,6 +171,7 @@ const WORDS: Readonly<Record<HookClient, Words>> = {
   claude: STOP,
   codex: STOP,
   qwen: STOP,
+  copilot: STOP,
   gemini: {
     mayGoOn: (sent) => sent.hook_event_name === "AfterAgent" && sent.stop_hook_active !== true,
     goOn: (reason) => ({ decision: "deny", reason }),

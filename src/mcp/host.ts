@@ -45,12 +45,14 @@ export interface ListedTool {
 
 /** The answer to a call of a tool, or what the SDK sends instead to ask the client's user first. */
 export type ToolResult =
-  | {
-      readonly content: { type: "text"; text: string }[];
-      readonly structuredContent: Record<string, unknown>;
-      readonly isError: boolean;
-    }
+  | { readonly content: TextPart[]; readonly structuredContent: Record<string, unknown>; readonly isError: false }
+  | { readonly content: TextPart[]; readonly isError: true }
   | AskedFirst;
+
+interface TextPart {
+  type: "text";
+  text: string;
+}
 
 /** A result of the SDK that asks the client's user; the client then makes the call again. */
 export interface AskedFirst {

@@ -1,4 +1,4 @@
-/** How a tool is registered with a host's MCP server: each call is measured, and its answer is also a text. */
+/** How a tool is registered with a host's MCP server: each call is measured, and its answer is a text, with its structure if it is no error. */
 import { measured, outcomeOf, type ToolAnswer, type WatchedTools } from "./calls.js";
 import type { Elicited } from "./elicit-approval.js";
 import type { ClientCall, Host, ListedTool } from "./host.js";
@@ -11,7 +11,7 @@ export interface Registered extends WatchedTools, ListedTool {
   run(input: unknown, call: ClientCall, ask: (asked: Elicited) => Elicited["answer"]): Promise<ToolAnswer>;
 }
 
-/** Registers a tool. Its answers are also texts, and its calls are measured. */
+/** Registers a tool, whose calls are measured. */
 export function registerTool(host: Host, { telemetry, actions = [], run, ...listed }: Registered): void {
   host.tool(listed, async (input, client) => {
     let open: Elicited = {};
@@ -22,8 +22,11 @@ export function registerTool(host: Host, { telemetry, actions = [], run, ...list
       });
     const call = measured(listed.name, actions, input, client);
     const { body, isError } = await (telemetry === undefined ? work() : telemetry.measure(call, work, outcomeOf));
+    if (open.form !== undefined) return open.form;
+    const json = JSON.stringify(body);
+    // Gemini CLI gives all parts of an error to its model, and makes a structure of a text that is JSON.
+    if (isError) return { content: [{ type: "text", text: `Error: ${json}` }], isError };
     // As a text, too, for clients without structured output.
-    const content = [{ type: "text" as const, text: JSON.stringify(body) }];
-    return open.form ?? { content, structuredContent: { ...body }, isError };
+    return { content: [{ type: "text", text: json }], structuredContent: { ...body }, isError };
   });
 }

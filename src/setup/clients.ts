@@ -35,7 +35,17 @@ export interface Client {
   readonly next: string;
 }
 
-export const CLIENT_IDS = ["claude", "cursor", "vscode", "codex", "gemini", "qwen", "opencode", "windsurf"] as const;
+export const CLIENT_IDS = [
+  "claude",
+  "cursor",
+  "vscode",
+  "codex",
+  "gemini",
+  "qwen",
+  "copilot",
+  "opencode",
+  "windsurf",
+] as const;
 export type ClientId = (typeof CLIENT_IDS)[number];
 
 export function isClientId(id: string): id is ClientId {
@@ -132,7 +142,7 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
   },
   qwen: {
     title: "Qwen Code",
-    next: "Start `qwen` in the project.",
+    next: "Start `qwen` in the project, and approve the server when it asks.",
     signs: [".qwen", "QWEN.md"],
     configs: [".qwen/settings.json"],
     instructions: "AGENTS.md",
@@ -143,6 +153,20 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
       value: (command) => ({
         hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }],
       }),
+    },
+  },
+  copilot: {
+    title: "Copilot CLI",
+    next: "Start `copilot` in the project, and trust the folder when it asks.",
+    signs: [".github/mcp.json", ".github/hooks"],
+    configs: [".github/mcp.json"],
+    instructions: "AGENTS.md",
+    server: underMcpServers,
+    hook: {
+      path: ".github/hooks/phasegate.json",
+      // Under its own name for the event, agentStop, it sends other fields.
+      keys: ["hooks", "Stop"],
+      value: (command) => ({ type: "command", bash: command, powershell: command, timeoutSec: HOOK_SECONDS }),
     },
   },
   opencode: {

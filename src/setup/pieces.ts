@@ -136,6 +136,7 @@ export function digestOf({ kind }: Spot, value: unknown): string | undefined {
 const BLANKS: Readonly<Record<string, JsonObject>> = {
   "opencode.json": { $schema: "https://opencode.ai/config.json" },
   ".cursor/hooks.json": { version: 1 },
+  ".github/hooks/phasegate.json": { version: 1 },
 };
 
 function blankOf(path: string): JsonObject {

@@ -15,7 +15,20 @@ import { twoPhases } from "../support/workflows.js";
 import { writeFiles } from "../support/write-files.js";
 
 /** The names of programs that commands of phasegate, or git, may look for. */
-const PROGRAMS = ["git", "node", "npx", "npm", "yarn", "sh", "xdg-open", "chromium", "google-chrome", "phasegate"];
+const PROGRAMS = [
+  "git",
+  "node",
+  "npx",
+  "npm",
+  "yarn",
+  "sh",
+  "xdg-open",
+  "chromium",
+  "google-chrome",
+  "phasegate",
+  "claude",
+  "codex",
+];
 const HOOKS = ["pre-commit", "post-checkout", "post-index-change", "fsmonitor-watchman", "reference-transaction"];
 const variable = (name: string) => `\${${name}}`;
 

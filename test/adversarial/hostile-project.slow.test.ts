@@ -123,7 +123,8 @@ describe.skipIf(process.platform === "win32")(
     });
 
     it("shows the command that a client would start, and connects to no database of it", async () => {
-      const { output } = await harmless(await aHostileProject(), ["doctor"]);
+      const { output } = await harmless(await aHostileProject(), ["doctor", "--client", "claude,codex,copilot"]);
+      expect(output).toContain("Claude Code: not asked: it would start servers that your init did not write");
       expect(output).toContain(
         "Claude Code, .mcp.json, phasegate2: not started: your init did not write it: npx phasegate serve",
       );

@@ -425,3 +425,88 @@ describe("workflows and approvers", () => {
     expect(findings[0]?.message).toMatch(message);
   });
 });
+
+describe("clients that are asked by --client", () => {
+  const SERVER = { command: process.execPath, args: [BIN, ...SERVE] };
+  const FILES = {
+    ...claude(SERVER),
+    ".gemini/settings.json": { mcpServers: { phasegate: SERVER } },
+    ".github/mcp.json": { mcpServers: { phasegate: SERVER } },
+    "opencode.json": { mcp: { phasegate: { type: "local", command: [SERVER.command, ...SERVER.args] } } },
+  };
+
+  /** Puts programs of these names on the PATH, which print a text as a client does. */
+  async function installed(programs: Readonly<Record<string, string>>) {
+    const folder = await temporaryFolder();
+    const script = (text: string) => `#!/bin/sh\n[ "$*" = "mcp list" ] || exit 9\n${text}\n`;
+    await writeFiles(folder, Object.fromEntries(Object.entries(programs).map(([name, text]) => [name, script(text)])));
+    for (const name of Object.keys(programs)) await chmod(join(folder, name), 0o755);
+    vi.stubEnv("PATH", `${folder}:/usr/bin:/bin`);
+  }
+
+  /** Returns what is found about a client that is asked. */
+  async function asked(client: string, project: string, ...args: string[]) {
+    const { findings } = await examined(project, ["--no-start", "--client", client, ...args], "clients");
+    return findings.filter(({ message }) => message.includes("mcp list:"));
+  }
+
+  const printing = (text: string) => `cat <<'END'\n${text}\nEND`;
+
+  it.each([
+    [
+      "claude",
+      "Checking MCP server health…\n\nphasegate: node main.js serve - ✔ Connected",
+      "ok",
+      "connected to phasegate",
+    ],
+    ["claude", "phasegate: node main.js serve - ✘ Failed to connect", "problem", "not connected: ✘ Failed to connect"],
+    ["claude", "other: node other.js phasegate - ✔ Connected", "problem", "does not have phasegate"],
+    ["gemini", "✓ phasegate: node main.js (stdio) - Connected", "ok", "connected to phasegate"],
+    ["gemini", "✗ phasegate: node main.js (stdio) - Disconnected", "problem", "not connected: Disconnected"],
+    ["gemini", "No MCP servers configured.", "problem", "does not have phasegate"],
+    [
+      "opencode",
+      "●  \u001b[32m✓ phasegate \u001b[90mconnected\u001b[0m\n│      node main.js",
+      "ok",
+      "connected to phasegate",
+    ],
+    ["copilot", "Workspace servers:\n  phasegate (local)", "ok", "does not say whether it connects"],
+  ])("%s that says %j: %s", async (client, said, status, message) => {
+    const project = await aProject(FILES);
+    await installed({ [client]: printing(said) });
+    expect(await asked(client, project)).toEqual([expect.objectContaining({ status })]);
+    expect((await asked(client, project))[0]?.message).toContain(message);
+  });
+
+  it("are problems if they fail, take too long, write without end or are not installed", async () => {
+    const project = await aProject(FILES);
+    await installed({ claude: "echo no folder >&2; exit 3", gemini: "exec sleep 600", opencode: "exec yes" });
+    const found = await asked("claude,gemini,opencode,copilot", project, "--timeout", "1");
+    expect(found).toMatchObject([
+      { status: "problem", message: "Claude Code, claude mcp list: it ended with exit code 3: no folder" },
+      { status: "problem", message: "Gemini CLI, gemini mcp list: it did not answer within 1 second" },
+      { status: "problem", message: "opencode, opencode mcp list: it writes without end" },
+      { status: "problem", message: expect.stringContaining("there is no such program on the PATH") },
+    ]);
+  });
+
+  it("are not started from the project, unasked, without a configuration, or for one of somebody else", async () => {
+    const project = await aProject(FILES);
+    const mark = join(project, "started");
+    await installed({ claude: `touch '${mark}'`, codex: `touch '${mark}'` });
+    await examined(project, ["--no-start"]);
+    const { findings } = await examined(project, ["--no-start", "--client", "codex"], "clients");
+    expect(findings.at(-1)).toMatchObject({
+      status: "problem",
+      message: "Codex: no file in the project names phasegate for it",
+      fix: "Run phasegate init --client codex",
+    });
+    const { stdout } = await run("doctor", "--project", project, "--client", "claude");
+    expect(stdout).toContain("Claude Code: not asked: it would start servers that your init did not write");
+    await writeFiles(project, { "bin/gemini": `#!/bin/sh\ntouch '${mark}'\n` });
+    await chmod(join(project, "bin/gemini"), 0o755);
+    vi.stubEnv("PATH", `${join(project, "bin")}:/usr/bin:/bin`);
+    expect(await asked("gemini", project)).toMatchObject([{ message: expect.stringContaining("no such program") }]);
+    expect(await readdir(project)).not.toContain("started");
+  });
+});

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Answer } from "../mcp/connect-in-memory.js";
-import { connectSdk, type Fetch, SDKS } from "../mcp/sdk-clients.js";
+import { connectSdk, type Fetch, SDKS, textAnswer } from "../mcp/sdk-clients.js";
 import { writeFiles } from "../support/write-files.js";
 import { makeWorkspace } from "../workspace/make-workspace.js";
 import { listening, project, START } from "./listening.js";
@@ -74,8 +74,7 @@ it("clients of one actor whose server has begun again write to their own session
   const agentOf = async () => {
     const { client } = await connectSdk("@modelcontextprotocol/sdk", first.url);
     return async (name: string, input: Answer): Promise<Answer> => {
-      const result: object = Object(await client.callTool({ name, arguments: input }));
-      return Object(Reflect.get(result, "structuredContent"));
+      return textAnswer(await client.callTool({ name, arguments: input }));
     };
   };
   const [ann, bob] = [await agentOf(), await agentOf()];

@@ -57,7 +57,7 @@ describe("routed workflows, served in this process", () => {
     const [started, broken] = [1, 2].map((id) => answered.find((message) => message.id === id));
     expect(started).toMatchObject({ result: { structuredContent: { next_step: { step_name: "Dig" } } } });
     expect(broken).toMatchObject({
-      result: { isError: true, structuredContent: { error_code: "DEFINITION_NOT_FOUND" } },
+      result: { isError: true, content: [{ text: expect.stringContaining('"error_code":"DEFINITION_NOT_FOUND"') }] },
     });
     const said = String(stderr.read());
     expect(said).toContain('"msg":"broken workflow"');

@@ -121,7 +121,11 @@ describe("phasegate serve", () => {
     expect(answers).toMatchObject([
       { jsonrpc: "2.0", id: 0 },
       { jsonrpc: "2.0", id: 1, result: { isError: false } },
-      { jsonrpc: "2.0", id: 2, result: { isError: true, structuredContent: { status: "error" } } },
+      {
+        jsonrpc: "2.0",
+        id: 2,
+        result: { isError: true, content: [{ text: expect.stringContaining('"status":"error"') }] },
+      },
     ]);
     expect(parsed(stderr).at(-1)).toMatchObject({ level: "info", msg: "stopped", reason: "input ended" });
   });

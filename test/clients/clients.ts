@@ -84,8 +84,6 @@ export const CLIENTS: readonly Client[] = [
     package: "@google/gemini-cli",
     bin: "gemini",
     init: "gemini",
-    // It hands on the whole result of a failed call, with its text and its structure.
-    copies: 2,
     shell: { tool: "run_shell_command", input: described },
     hooks: true,
     files: () => ({
@@ -100,7 +98,8 @@ export const CLIENTS: readonly Client[] = [
     package: "@qwen-code/qwen-code",
     bin: "qwen",
     init: "qwen",
-    copies: 3,
+    // It puts the content of a failed call into its result twice.
+    copies: 2,
     shell: {
       tool: "run_shell_command",
       input: (command) => ({ command, is_background: false }),
@@ -116,9 +115,9 @@ export const CLIENTS: readonly Client[] = [
     title: "Copilot CLI",
     package: "@github/copilot",
     bin: "copilot",
-    init: "claude",
+    init: "copilot",
     shell: { tool: "bash", input: described },
-    hooks: false,
+    hooks: true,
     files: () => ({}),
     env: ({ url }) => ({
       COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
@@ -158,7 +157,8 @@ export const OTHERS: readonly (readonly [title: string, reason: string])[] = [
   ["Crush 0.96.1 (`@charmland/crush`)", "its package fetches the program from GitHub"],
   ["Kilo Code 7.8.1 (`@kilocode/cli`)", "the package with its program for Linux is not in npm in this version"],
   ["Amp 0.0.1790142911 (`@sourcegraph/amp`)", "it needs its server at ampcode.com"],
-  ["Cline 3.0.65 (`cline`), Continue 1.5.47 (`@continuedev/cli`)", "they start, but no walk was written for them yet"],
+  ["Cline 3.0.65 (`cline`)", "it reads no servers of a project, and leaves a process in the background"],
+  ["Continue 1.5.47 (`@continuedev/cli`)", "it reads no servers of a project"],
 ];
 
 /** Writes the files of a client into its home. */

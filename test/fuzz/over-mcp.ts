@@ -40,15 +40,15 @@ interface Message {
   readonly id?: unknown;
   readonly method?: unknown;
   readonly error?: { readonly code?: unknown; readonly message?: unknown };
-  readonly result?: { readonly structuredContent?: object };
+  readonly result?: { readonly content?: readonly { readonly text: string }[] };
 }
 
 function judged({ jsonrpc, id, method, error, result }: Message, answered: (answer: object) => string): string {
   if (jsonrpc !== "2.0") throw new Error("no message of JSON-RPC");
   if (method !== undefined) return "answered";
   if (error === undefined) {
-    const { structuredContent } = result ?? {};
-    const code = structuredContent === undefined ? "read" : answered(structuredContent);
+    const [first] = result?.content ?? [];
+    const code = first === undefined ? "read" : answered(JSON.parse(first.text.slice(first.text.indexOf("{"))));
     return code === "read" ? "answered" : code;
   }
   if (id === undefined || !CODES.has(error.code) || typeof error.message !== "string" || error.message === "") {

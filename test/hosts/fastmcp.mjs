@@ -15,8 +15,9 @@ server.addTool({
   parameters: { "~standard": { version: 1, vendor: "host", validate: (value) => ({ value }), jsonSchema } },
   execute: async (input, { signal }) => {
     const answer = await tool.dispatch(input, { signal });
-    const content = [{ type: "text", text: JSON.stringify(answer) }];
-    return { content, structuredContent: answer, isError: answer.status === "error" };
+    const text = JSON.stringify(answer);
+    if (answer.status === "error") return { content: [{ type: "text", text: `Error: ${text}` }], isError: true };
+    return { content: [{ type: "text", text }], structuredContent: answer };
   },
 });
 await server.start({ transportType: "httpStream", httpStream: { port: Number(process.env.PORT), endpoint: "/mcp" } });

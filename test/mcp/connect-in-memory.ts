@@ -33,13 +33,15 @@ export async function connectInMemory(
   return { server, client, registration, changes, call, ask: async (input: Answer) => answerOf(await call(input)) };
 }
 
-/** Returns the structured part of a result, which must be the same as its text. */
+/** Returns what a result's text says. An error must have no other part, any other answer the same structure. */
 export function answerOf(result: Awaited<ReturnType<Client["callTool"]>>): Answer {
-  const { content, structuredContent } = result;
-  const [first] = content;
-  if (first?.type !== "text") throw new Error("a result without text");
-  const parsed: Answer = JSON.parse(first.text);
-  if (JSON.stringify(parsed) !== JSON.stringify(structuredContent)) throw new Error("text and structure differ");
+  const { content, structuredContent, isError } = result;
+  const [first, ...others] = content;
+  if (first?.type !== "text" || others.length > 0) throw new Error("a result is one text");
+  if (first.text.startsWith("Error: ") !== (isError === true)) throw new Error("only an error begins with that word");
+  const parsed: Answer = JSON.parse(first.text.replace("Error: ", ""));
+  const structure = isError === true ? undefined : JSON.stringify(parsed);
+  if (structure !== JSON.stringify(structuredContent)) throw new Error("the structure is another one");
   return parsed;
 }
 

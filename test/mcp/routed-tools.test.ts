@@ -9,6 +9,7 @@ import type { RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js"
 import { routed, Script } from "../routed/engine/garden.js";
 import { DEPTH_GATE, GATED, gardenWith } from "../support/gated-garden.js";
 import { makeEngine } from "../support/make-engine.js";
+import { answerOf } from "./connect-in-memory.js";
 import { connectRouted } from "./connect-routed.js";
 import type { TestServer } from "./host-servers.js";
 
@@ -62,7 +63,7 @@ describe("the tools of routed workflows", () => {
     const { call, ask, start } = await connectRouted(routed(new Script(new Error("down"))).engine);
     const wrong = await call("advance_workflow", { instance_id: "a" });
     expect(wrong.isError).toBe(true);
-    expect(wrong.structuredContent).toMatchObject({
+    expect(answerOf(wrong)).toMatchObject({
       error_code: "MISSING_FIELD",
       message: "Missing required field: report.",
     });

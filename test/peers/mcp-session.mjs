@@ -39,7 +39,8 @@ async function complete(send, onMessage) {
   assert.ok(listed.tools[0].inputSchema.properties.action.enum.includes("complete_phase"));
   const call = async (id, given) => {
     const { result } = await ask(id, "tools/call", { name: "pos_workflow", arguments: given });
-    return result.structuredContent;
+    const [{ text }] = result.content;
+    return JSON.parse(text.slice(text.indexOf("{")));
   };
   const { session_id } = await call(3, { action: "start", workflow_type: "release", target_file: "package.json" });
   const submit = { action: "complete_phase", session_id, phase: 1 };

@@ -32,6 +32,7 @@ const ENTRIES: Readonly<Record<string, unknown>> = {
   codex: { command: "node", args: [MAIN, ...SERVE] },
   gemini: { command: "node", args: [MAIN, ...SERVE] },
   qwen: { command: "node", args: [MAIN, ...SERVE] },
+  copilot: { command: "node", args: [MAIN, ...SERVE] },
   opencode: { type: "local", command: ["node", MAIN, ...SERVE], enabled: true },
 };
 
@@ -147,7 +148,7 @@ test("a project without phasegate gets a command that downloads this version and
 
 test("no file in the project names the machine", async () => {
   const project = await aProject();
-  await project.init("--client", "claude,cursor,vscode,codex,gemini,qwen,opencode,windsurf", "--hooks");
+  await project.init("--client", "claude,cursor,vscode,codex,gemini,qwen,copilot,opencode,windsurf", "--hooks");
   const texts = Object.entries(await project.everything()).filter(([path]) => !path.startsWith(".codeium"));
   expect(texts.length).toBeGreaterThan(20);
   for (const [path, bytes] of texts) {

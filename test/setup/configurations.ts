@@ -1,4 +1,4 @@
-/** Configurations of the seven clients, in the shape that real ones have: with other servers, comments, settings. */
+/** Configurations of the clients, in the shape that real ones have: with other servers, comments, settings. */
 
 export interface Configuration {
   readonly client: string;
@@ -123,6 +123,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   },
   { client: "gemini", path: ".gemini/settings.json", text: GEMINI, servers: underMcpServers },
   { client: "qwen", path: ".qwen/settings.json", text: QWEN, servers: underMcpServers },
+  { client: "copilot", path: ".github/mcp.json", text: CLAUDE, servers: underMcpServers },
   {
     client: "opencode",
     path: "opencode.jsonc",

@@ -84,6 +84,16 @@ const SENT: Readonly<Record<string, (project: Started, change?: object) => objec
     last_assistant_message: "I have fixed it.",
     ...change,
   }),
+  copilot: ({ root, transcript }, change = {}) => ({
+    hook_event_name: "Stop",
+    session_id: "0b5c2f4e-one",
+    timestamp: "2026-01-01T12:00:00.000Z",
+    cwd: root,
+    transcript_path: transcript,
+    stop_reason: "end_turn",
+    stop_hook_active: false,
+    ...change,
+  }),
   gemini: ({ root, transcript }, change = {}) => ({
     session_id: "0b5c2f4e-one",
     transcript_path: transcript,
@@ -115,6 +125,7 @@ const sentBy = (client: string, project: Started, change?: object) => SENT[clien
 test.each([
   ["claude", (text: unknown) => ({ decision: "block", reason: text })],
   ["codex", (text: unknown) => ({ decision: "block", reason: text })],
+  ["copilot", (text: unknown) => ({ decision: "block", reason: text })],
   ["qwen", (text: unknown) => ({ decision: "block", reason: text })],
   ["gemini", (text: unknown) => ({ decision: "deny", reason: text })],
   ["cursor", (text: unknown) => ({ followup_message: text })],
@@ -146,6 +157,7 @@ test.each([
   ["codex", { stop_hook_active: true }],
   ["codex", { hook_event_name: "SubagentStop" }],
   ["qwen", { stop_hook_active: true }],
+  ["copilot", { stop_hook_active: true }],
   ["gemini", { stop_hook_active: true }],
   ["gemini", { hook_event_name: "AfterTool" }],
   ["cursor", { loop_count: 1 }],

@@ -233,9 +233,7 @@ describe("the description of the workflow tool", () => {
     expect(lines[3]).toMatch(/^complete_task notes/);
     expect(lines[4]).toMatch(/list_sessions, then get_state/);
     expect(lines).toHaveLength(5);
-    expect(toolDescription(["start", "get_state"]).split("\n").slice(1)).toEqual([
-      expect.stringMatching(/^Every answer/),
-    ]);
+    expect(toolDescription(["start", "get_state"]).split("\n").slice(1)).toEqual([expect.stringMatching(/^An answer/)]);
     expect(toolDescription(["start", "get_task"]).split("\n")[1]).toMatch(/^start → get_task for each task;/);
   });
 });

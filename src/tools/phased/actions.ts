@@ -276,9 +276,9 @@ export function toolDescription(actions: readonly Action[]): string {
   const lines = [
     "Workflow to fix a bug or carry out a plan: you see one phase at a time, pass its gate with evidence.",
     way.length > 1 && `${way.join(" → ")}; do each phase's work, until workflow_complete.`,
-    "Every answer's `next` is the call to make.",
+    "An answer's `next` is the call to make.",
     given("complete_task") &&
-      "complete_task notes a finished task; outcome given_up, one that can't be done; skipped, optional ones to leave out.",
+      "complete_task notes a finished task; outcome given_up, one that can't be done; skipped, an optional one.",
     given("list_sessions", "get_state") && "After a context loss: list_sessions, then get_state with brief.",
   ];
   return lines.filter((line) => line !== false).join("\n");
