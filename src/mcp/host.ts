@@ -38,6 +38,8 @@ export interface ListedTool {
   readonly inputSchema: PassedSchema;
   readonly outputSchema?: PassedSchema;
   readonly annotations: ToolHints;
+  /** For the client alone: what shows its answers. */
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The answer to a call of a tool, or what the SDK sends instead to ask the client's user first. */
@@ -46,6 +48,8 @@ export type ToolResult =
       readonly content: { type: "text"; text: string }[];
       readonly structuredContent: Record<string, unknown>;
       readonly isError: boolean;
+      /** For the client alone: no model reads it. */
+      readonly _meta?: Readonly<Record<string, unknown>>;
     }
   | AskedFirst;
 
@@ -91,7 +95,13 @@ export interface ClientCall {
   /** The transport's connection, if it has an id. */
   readonly connectionId: string | undefined;
   /** Returns what the client can do; undefined if it has not said so. */
-  capabilities(): { readonly sampling?: object | undefined; readonly elicitation?: object | undefined } | undefined;
+  capabilities():
+    | {
+        readonly sampling?: object | undefined;
+        readonly elicitation?: object | undefined;
+        readonly extensions?: Readonly<Record<string, object | undefined>> | undefined;
+      }
+    | undefined;
   /** Sends a message about a session. Rejects if the client is gone, or the server sends no messages. */
   warn(data: unknown): Promise<void>;
   /** Sends the progress of the call. Rejects if the client is gone. */
@@ -127,6 +137,15 @@ export interface ResourceTemplate {
   read(uri: URL, values: Readonly<Record<string, string>>): Promise<string>;
 }
 
+/** A resource at one URI. */
+export interface FixedResource extends Required<Pick<ListedResource, "uri" | "name" | "title" | "description">> {
+  readonly mimeType: string;
+  /** `_meta` of its text. */
+  readonly meta: Readonly<Record<string, unknown>>;
+  /** Returns the text. */
+  read(): Promise<string>;
+}
+
 /** A prompt with one argument that may be left out. */
 export interface ListedPrompt {
   readonly name: string;
@@ -141,6 +160,9 @@ export interface ListedPrompt {
 export interface Host {
   tool(listed: ListedTool, call: (input: unknown, call: ClientCall) => Promise<ToolResult>): void;
   resources(template: ResourceTemplate): void;
+  resource(resource: FixedResource): void;
+  /** Says that the server has an extension of the protocol. */
+  extension(name: string, settings: Record<string, string[]>): void;
   prompt(prompt: ListedPrompt): void;
   /** Lets clients subscribe to resources. */
   subscriptions(subscribe: (uri: string) => Promise<void>, unsubscribe: (uri: string) => void): void;
@@ -214,6 +236,23 @@ export function registerTemplate(
 ): void {
   const { name, title, description, mimeType } = template;
   server.registerResource(name, sdkTemplate(template), { title, description, mimeType }, sdkReading(template));
+}
+
+/** Returns what registers single resources, and extensions. */
+export function fixedOn(server: {
+  readonly server: {
+    registerCapabilities(capabilities: { extensions: Record<string, Record<string, string[]>> }): void;
+  };
+  registerResource(name: string, uri: string, config: object, read: object): unknown;
+}): Pick<Host, "resource" | "extension"> {
+  return {
+    resource({ uri, name, meta: _meta, read, ...config }) {
+      const { mimeType } = config;
+      const contents = async () => ({ contents: [{ uri, mimeType, text: await read(), _meta }] });
+      server.registerResource(name, uri, config, contents);
+    },
+    extension: (name, settings) => server.server.registerCapabilities({ extensions: { [name]: settings } }),
+  };
 }
 
 /** Returns what tells a connected client of changes. */

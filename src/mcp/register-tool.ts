@@ -21,9 +21,9 @@ export function registerTool(host: Host, { telemetry, actions = [], run, ...list
         return asked.answer;
       });
     const call = measured(listed.name, actions, input, client);
-    const { body, isError } = await (telemetry === undefined ? work() : telemetry.measure(call, work, outcomeOf));
+    const { body, isError, meta } = await (telemetry === undefined ? work() : telemetry.measure(call, work, outcomeOf));
     // As a text, too, for clients without structured output.
     const content = [{ type: "text" as const, text: JSON.stringify(body) }];
-    return open.form ?? { content, structuredContent: { ...body }, isError };
+    return open.form ?? { content, structuredContent: { ...body }, isError, ...(meta && { _meta: meta }) };
   });
 }

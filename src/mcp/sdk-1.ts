@@ -11,6 +11,7 @@ import {
   type Complete,
   type Filled,
   type Form,
+  fixedOn,
   type Host,
   type HostServer,
   isServer,
@@ -27,7 +28,7 @@ const ASK_MS = 50_000;
 interface Server1 extends HostServer {
   readonly server: {
     setRequestHandler(schema: RequestSchema, handler: (request: Request, extra: Extra) => unknown): void;
-    registerCapabilities(capabilities: { resources: { subscribe: true } }): void;
+    registerCapabilities(capabilities: object): void;
     getClientCapabilities(): ReturnType<ClientCall["capabilities"]>;
     createMessage(params: SamplingRequest, options: object): Promise<unknown>;
     elicitInput(params: Omit<Form, "key">, options: object): Promise<{ action: string; content?: unknown }>;
@@ -39,7 +40,7 @@ interface Server1 extends HostServer {
     config: object,
     callback: (input: unknown, extra: Extra) => unknown,
   ): { inputSchema?: unknown };
-  registerResource(name: string, template: object, config: object, read: unknown): unknown;
+  registerResource(name: string, uriOrTemplate: object | string, config: object, read: unknown): unknown;
   registerPrompt(name: string, config: object, callback: (given: Given) => unknown): { argsSchema?: unknown };
 }
 
@@ -98,6 +99,7 @@ export function hostOf1(server: Server1): Host {
       publish(server, name, inputSchema, outputSchema);
     },
     resources: (template) => registerTemplate(server, template),
+    ...fixedOn(server),
     prompt({ name, argument, text, ...about }) {
       const argsSchema = { [argument.name]: optionalText(argument.description, argument.complete) };
       const registered = server.registerPrompt(name, { ...about, argsSchema }, async (given) =>

@@ -7,6 +7,7 @@
  * - register-tool.ts: how a tool answers
  * - host.ts: what is used of a host's server and of a call; sdks.ts, sdk-1.ts, sdk-2.ts: how each SDK has that
  * - resources.ts: workflows, sessions and documents as resources, in pages; completions
+ * - session-view.ts: what clients show of a session (MCP Apps); session-view-file.js: the page for it, as it is built
  * - changes.ts: list changes, and subscriptions to sessions
  * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
  * - calls.ts: how calls are measured; progress, log messages and cancellation during a call
@@ -37,11 +38,14 @@ import type { Host, HostServer, ToolHints } from "./host.js";
 import { registerTool } from "./register-tool.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 import { hostOf } from "./sdks.js";
+import { registerSessionView, sessionForView, VIEW_OF_TOOL } from "./session-view.js";
 
 /** Options of {@link registerWorkflowTool}. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, WatchedTools {
   /** Registers workflows and sessions as resources, too. Default true. */
   readonly resources?: boolean;
+  /** Lets clients that show MCP Apps show a small view of the session. Default: as `resources`, since it is one. */
+  readonly view?: boolean;
   /** Polls for changed workflows, and notifies the client. Default: no polling. */
   readonly poll?: WorkflowPoll;
 }
@@ -68,10 +72,11 @@ export function registerWorkflowTool(
   checkOptions("registerWorkflowTool", options, {
     ...toolChecks,
     resources: optionally(flag),
+    view: optionally(flag),
     poll: optionally(group("{ content, everyMs }", pollChecks)),
     telemetry: optionally(having("what createTelemetry returns", "measure")),
   });
-  const { resources = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
+  const { resources = true, view = resources, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
   const engine = engineFor("registerWorkflowTool", engineOfHost, options);
   const tool = createWorkflowTool(engine, toolOptions);
   const host = hostOf("registerWorkflowTool", server);
@@ -82,6 +87,7 @@ export function registerWorkflowTool(
     inputSchema: passThroughSchema(tool.inputSchema),
     outputSchema: passThroughSchema(tool.outputSchema),
     annotations: toolAnnotations(tool.actions),
+    _meta: view ? VIEW_OF_TOOL : undefined,
     telemetry,
     actions: tool.actions,
     async run(input, call, ask) {
@@ -100,13 +106,15 @@ export function registerWorkflowTool(
             return ask(await elicitWaiver(call, request));
           },
         });
-        return { body, isError: body.status === "error" };
+        const meta = view ? await sessionForView(engine, call, Object(input), body) : undefined;
+        return { body, isError: body.status === "error", meta };
       } finally {
         end();
       }
     },
   });
   host.messages();
+  if (view) registerSessionView(host);
   const maxChars = maxCharsFor(options.maxTokens);
   const registered = resources ? registerResources(host, engine, { ...tool, maxChars }, poll) : undefined;
   const dispose = () => {
