@@ -124,26 +124,19 @@ export interface ListedResource {
   readonly annotations?: { readonly lastModified: string };
 }
 
-/** Resources that are read at the URIs of one template, such as `phasegate://session/{id}`. */
+/** Resources that are read at the URIs of one template, such as `phasegate://session/{id}`, or at one URI that is not listed. */
 export interface ResourceTemplate {
   readonly name: string;
   readonly uri: string;
   readonly title: string;
   readonly description: string;
   readonly mimeType: string;
+  /** `_meta` of a text: how a client shows it. */
+  readonly meta?: Readonly<Record<string, unknown>>;
   readonly list?: (() => Promise<ListedResource[]>) | undefined;
   readonly complete?: Readonly<Record<string, Complete>> | undefined;
   /** Returns the text at a URI, whose variables are decoded. */
   read(uri: URL, values: Readonly<Record<string, string>>): Promise<string>;
-}
-
-/** A resource at one URI. */
-export interface FixedResource extends Required<Pick<ListedResource, "uri" | "name" | "title" | "description">> {
-  readonly mimeType: string;
-  /** `_meta` of its text. */
-  readonly meta: Readonly<Record<string, unknown>>;
-  /** Returns the text. */
-  read(): Promise<string>;
 }
 
 /** A prompt with one argument that may be left out. */
@@ -160,7 +153,6 @@ export interface ListedPrompt {
 export interface Host {
   tool(listed: ListedTool, call: (input: unknown, call: ClientCall) => Promise<ToolResult>): void;
   resources(template: ResourceTemplate): void;
-  resource(resource: FixedResource): void;
   /** Says that the server has an extension of the protocol. */
   extension(name: string, settings: Record<string, string[]>): void;
   prompt(prompt: ListedPrompt): void;
@@ -238,23 +230,6 @@ export function registerTemplate(
   server.registerResource(name, sdkTemplate(template), { title, description, mimeType }, sdkReading(template));
 }
 
-/** Returns what registers single resources, and extensions. */
-export function fixedOn(server: {
-  readonly server: {
-    registerCapabilities(capabilities: { extensions: Record<string, Record<string, string[]>> }): void;
-  };
-  registerResource(name: string, uri: string, config: object, read: object): unknown;
-}): Pick<Host, "resource" | "extension"> {
-  return {
-    resource({ uri, name, meta: _meta, read, ...config }) {
-      const { mimeType } = config;
-      const contents = async () => ({ contents: [{ uri, mimeType, text: await read(), _meta }] });
-      server.registerResource(name, uri, config, contents);
-    },
-    extension: (name, settings) => server.server.registerCapabilities({ extensions: { [name]: settings } }),
-  };
-}
-
 /** Returns what tells a connected client of changes. */
 export function tellingBy(server: {
   readonly server: {
@@ -304,10 +279,10 @@ function sdkTemplate({ uri, list, complete = {} }: ResourceTemplate) {
 }
 
 /** Returns the callback that reads the resources of a template. */
-function sdkReading({ mimeType, read }: ResourceTemplate) {
+function sdkReading({ mimeType, meta, read }: ResourceTemplate) {
   return async (uri: URL, variables: Readonly<Record<string, string | string[]>>) => {
     const values = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded(value)]));
-    return { contents: [{ uri: uri.href, mimeType, text: await read(uri, values) }] };
+    return { contents: [{ uri: uri.href, mimeType, text: await read(uri, values), ...(meta && { _meta: meta }) }] };
   };
 }
 

@@ -11,7 +11,6 @@ import {
   type Complete,
   type Filled,
   type Form,
-  fixedOn,
   type Host,
   type HostServer,
   isServer,
@@ -40,7 +39,7 @@ interface Server1 extends HostServer {
     config: object,
     callback: (input: unknown, extra: Extra) => unknown,
   ): { inputSchema?: unknown };
-  registerResource(name: string, uriOrTemplate: object | string, config: object, read: unknown): unknown;
+  registerResource(name: string, template: object, config: object, read: unknown): unknown;
   registerPrompt(name: string, config: object, callback: (given: Given) => unknown): { argsSchema?: unknown };
 }
 
@@ -99,7 +98,7 @@ export function hostOf1(server: Server1): Host {
       publish(server, name, inputSchema, outputSchema);
     },
     resources: (template) => registerTemplate(server, template),
-    ...fixedOn(server),
+    extension: (name, settings) => server.server.registerCapabilities({ extensions: { [name]: settings } }),
     prompt({ name, argument, text, ...about }) {
       const argsSchema = { [argument.name]: optionalText(argument.description, argument.complete) };
       const registered = server.registerPrompt(name, { ...about, argsSchema }, async (given) =>

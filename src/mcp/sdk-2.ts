@@ -6,7 +6,6 @@ import {
   COMPLETABLE,
   type Filled,
   type Form,
-  fixedOn,
   type Host,
   type HostServer,
   isServer,
@@ -27,7 +26,7 @@ interface Server2 extends HostServer {
     config: object,
     callback: (input: unknown, ctx: ServerContext) => Promise<ToolResult>,
   ): unknown;
-  registerResource(name: string, uriOrTemplate: object | string, config: object, read: object): unknown;
+  registerResource(name: string, template: object, config: object, read: object): unknown;
   readonly registerPrompt: McpServer["registerPrompt"];
 }
 
@@ -42,7 +41,7 @@ export function hostOf2(server: Server2): Host {
       server.registerTool(name, config, (input: unknown, ctx: ServerContext) => call(input, callOf(server, ctx)));
     },
     resources: (template) => registerTemplate(server, template),
-    ...fixedOn(server),
+    extension: (name, settings) => server.server.registerCapabilities({ extensions: { [name]: settings } }),
     prompt({ name, argument, text, ...about }) {
       const completable = Object.defineProperty(z.string().describe(argument.description), COMPLETABLE, {
         value: { complete: argument.complete },

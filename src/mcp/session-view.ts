@@ -2,6 +2,7 @@
  * The view of a session inside of a client that shows MCP Apps (the extension `io.modelcontextprotocol/ui`): a page that the
  * client reads as a resource, and what it shows of a session, which travels in `_meta` of an answer, where no model reads it.
  */
+import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { WireObject } from "../tools/wire.js";
 import { isSessionId } from "../workflow/names.js";
@@ -16,10 +17,13 @@ const SESSION = "phasegate/session";
 /** `_meta` of the tool in the listing. The second key is the one of clients from before the extension's first version. */
 export const VIEW_OF_TOOL = { ui: { resourceUri: URI }, "ui/resourceUri": URI };
 
-/** Registers the page. It is loaded when a client reads it. */
+/**
+ * Registers the page, which is loaded when a client reads it. It is in no list of resources: a client finds it by the tool, and
+ * a person who looks for something to give to a model should not.
+ */
 export function registerSessionView(host: Host): void {
   host.extension(EXTENSION, { mimeTypes: [MIME_TYPE] });
-  host.resource({
+  host.resources({
     uri: URI,
     name: "phasegate-session-view",
     title: "Session view",
@@ -46,8 +50,8 @@ export async function sessionForView(
     const { sessionInShort } = await import("../read/in-short.js");
     return { [SESSION]: await sessionInShort(engine.session(id)) };
   } catch (error) {
-    // The call itself is done: its answer does not depend on the view.
-    engine.reportError("session view", error, id);
+    // The call itself is done: its answer does not depend on the view. Of its own errors the engine has told the host.
+    if (!isPhasegateError(error)) engine.reportError("session view", error, id);
     return undefined;
   }
 }

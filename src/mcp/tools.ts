@@ -114,9 +114,9 @@ export function registerWorkflowTool(
     },
   });
   host.messages();
-  if (view) registerSessionView(host);
   const maxChars = maxCharsFor(options.maxTokens);
   const registered = resources ? registerResources(host, engine, { ...tool, maxChars }, poll) : undefined;
+  if (view) registerSessionView(host);
   const dispose = () => {
     followers.dispose();
     registered?.dispose();
