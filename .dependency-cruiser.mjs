@@ -52,7 +52,7 @@ const MAY_IMPORT = {
   verifiers: ["workflow", "plan", "rules", "gate", "ports", "sandbox"],
   workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "engine", "phased", "tools", "sandbox"],
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
-  mcp: ["workflow", "gate", "ports", "runtime", "phased", "routed", "tools", "workspace"],
+  mcp: ["workflow", "gate", "ports", "runtime", "phased", "routed", "tools", "workspace", "read"],
   // The tools for agents in code; of a workspace, its types alone.
   agents: ["workflow", "ports", "engine", "phased", "routed", "tools", "workspace"],
   http: ["workflow", "ports", "runtime", "phased", "routed", "tools"],

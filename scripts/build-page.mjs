@@ -1,9 +1,10 @@
 /**
  * Builds the inspector's page, before the rest is built: its files become one module, so that a host's bundler takes them with
- * the code that serves them.
+ * the code that serves them. The view of a session inside of a client is one file, with all that it needs.
  *
  *     node scripts/build-page.mjs
  */
+import { createHash } from "node:crypto";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { build } from "esbuild";
@@ -36,19 +37,55 @@ const scripts = await build({
 const newer = ["chrome123", "firefox120", "safari17.5"];
 const styles = await build({ ...options, target: newer, entryPoints: [`${from}/page.css`] });
 
-// The licenses of what is in the bundles ask for their texts.
-const packages = new Set(
-  Object.keys(scripts.metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
-);
-const licenses = [...packages].sort().map((name) => {
-  const [file] = globSync(`node_modules/${name}/LICENSE*`);
-  if (file === undefined) throw new Error(`${name} has no license`);
-  return `${name}\n\n${readFileSync(file, "utf8").trim()}\n`;
-});
+const [view, viewStyle] = await Promise.all([
+  build({ ...options, metafile: true, target: newer, entryPoints: [`${from}/in-client.tsx`] }),
+  build({ ...options, target: newer, entryPoints: [`${from}/in-client.css`] }),
+]);
+
+/** Returns the licenses of what is in a bundle, which ask for their texts: each text once, below those it is of. */
+function licensesOf({ outputs }) {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  const paths = inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
+  const packages = new Set(paths.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
+  const holders = new Map();
+  for (const name of [...packages].sort()) {
+    const [file] = globSync(`node_modules/${name}/LICENSE*`);
+    if (file === undefined) throw new Error(`${name} has no license`);
+    const [holder, text = ""] = readFileSync(file, "utf8").split(/(?=Permission is hereby granted)/);
+    const license = text.replace(/\s+/g, " ").trim();
+    holders.set(license, `${holders.get(license) ?? ""}${name}: ${holder.replace(/\s+/g, " ").trim()}\n`);
+  }
+  return [...holders].map(([license, of]) => `${of}\n${license}\n`).join("\n");
+}
 
 const files = Object.fromEntries([
   ...["index.html", "icon.svg"].map((name) => [name, readFileSync(`${from}/${name}`, "utf8")]),
   ...[...scripts.outputFiles, ...styles.outputFiles].map(({ path, text }) => [basename(path), text]),
-  ["licenses.txt", licenses.join("\n\n")],
+  ["licenses.txt", licensesOf(scripts.metafile)],
 ]);
 writeFileSync("src/inspector/page-files.js", `export const PAGE_FILES = ${JSON.stringify(files)};\n`);
+
+/** The view with a policy of its own: whatever its client allows, it runs this script alone and has no network. */
+function viewPage(script, style) {
+  const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>phasegate</title>
+<style>${style}</style>
+</head>
+<body>
+<div id="app"></div>
+<script type="module">${script}</script>
+<!--
+${licensesOf(view.metafile)}-->
+</body>
+</html>
+`;
+}
+const html = viewPage(view.outputFiles[0].text, viewStyle.outputFiles[0].text);
+writeFileSync("src/mcp/session-view-file.js", `export const SESSION_VIEW = ${JSON.stringify(html)};\n`);

@@ -67,7 +67,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 type EngineBasis = CurrentTrust &
   Pick<
     EngineOptions,
-    "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits" | "owner" | "quotas" | "telemetry"
+    | "storage"
+    | "enforcement"
+    | "verifiers"
+    | "allowUnsignedApprovals"
+    | "inspectorUrl"
+    | "limits"
+    | "owner"
+    | "quotas"
+    | "telemetry"
   >;
 
 export interface Client extends WatchedTools {
@@ -121,6 +129,7 @@ export async function engineBasis(
     ...(await readCurrentTrust(options, (error) => log.error({ err: error }, "approvers"))),
     verifiers: await openVerifiers(options, process.env),
     allowUnsignedApprovals: options.allowUnsignedApprovals === true,
+    inspectorUrl: options.inspectorUrl,
     limits: {
       maxAttempts,
       maxAttemptsTotal,

@@ -66,6 +66,10 @@ export function serveOptions() {
         port,
       ),
     ),
+    inspectorUrl: text(
+      "--inspector-url <url>",
+      "where people see a page as --inspector serves it: what waits for a person then has a link to it",
+    ).env("PHASEGATE_INSPECTOR_URL"),
     logDir: text("--log-dir <dir>", "folder for log files, which are written in addition to stderr").env(
       "ORCHESTRATOR_LOG_DIR",
     ),

@@ -11,7 +11,7 @@ import type { StateView } from "../phased/views.js";
 import { type Owner, ownedBy } from "../ports/actor.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { PhaseLine } from "../read/model.js";
-import { phaseState } from "../read/session.js";
+import { phaseState } from "../read/phase-state.js";
 import type { RecordedReader } from "../read/sources.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";

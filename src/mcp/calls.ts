@@ -20,6 +20,8 @@ export interface WatchedTools {
 export interface ToolAnswer {
   readonly body: object;
   readonly isError: boolean;
+  /** `_meta` of the result. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**

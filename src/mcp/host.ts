@@ -41,12 +41,20 @@ export interface ListedTool {
   readonly inputSchema: PassedSchema;
   readonly outputSchema?: PassedSchema;
   readonly annotations: ToolHints;
+  /** For the client alone: what shows its answers. */
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The answer to a call of a tool, or what the SDK sends instead to ask the client's user first. */
 export type ToolResult =
-  | { readonly content: TextPart[]; readonly structuredContent: Record<string, unknown>; readonly isError: false }
-  | { readonly content: TextPart[]; readonly isError: true }
+  | {
+      readonly content: TextPart[];
+      readonly structuredContent: Record<string, unknown>;
+      readonly isError: false;
+      /** For the client alone: no model reads it. */
+      readonly _meta?: Readonly<Record<string, unknown>>;
+    }
+  | { readonly content: TextPart[]; readonly isError: true; readonly _meta?: Readonly<Record<string, unknown>> }
   | AskedFirst;
 
 interface TextPart {
@@ -138,7 +146,13 @@ export interface ClientCall {
   /** The transport's connection, if it has an id. */
   readonly connectionId: string | undefined;
   /** Returns what the client can do; undefined if it has not said so. */
-  capabilities(): { readonly sampling?: object | undefined; readonly elicitation?: object | undefined } | undefined;
+  capabilities():
+    | {
+        readonly sampling?: object | undefined;
+        readonly elicitation?: object | undefined;
+        readonly extensions?: Readonly<Record<string, object | undefined>> | undefined;
+      }
+    | undefined;
   /** Sends a message about a session. Rejects if the client is gone, or the server sends no messages. */
   warn(data: unknown): Promise<void>;
   /** Sends the progress of the call. Rejects if the client is gone. */
@@ -161,13 +175,15 @@ export interface ListedResource {
   readonly annotations?: { readonly lastModified: string };
 }
 
-/** Resources that are read at the URIs of one template, such as `phasegate://session/{id}`. */
+/** Resources that are read at the URIs of one template, such as `phasegate://session/{id}`, or at one URI that is not listed. */
 export interface ResourceTemplate {
   readonly name: string;
   readonly uri: string;
   readonly title: string;
   readonly description: string;
   readonly mimeType: string;
+  /** `_meta` of a text: how a client shows it. */
+  readonly meta?: Readonly<Record<string, unknown>>;
   readonly list?: (() => Promise<ListedResource[]>) | undefined;
   readonly complete?: Readonly<Record<string, Complete>> | undefined;
   /** Returns the text at a URI, whose variables are decoded. */
@@ -208,6 +224,8 @@ export const PROPOSALS = 100;
 export interface Host {
   tool(listed: ListedTool, call: (input: unknown, call: ClientCall) => Promise<ToolResult>): void;
   resources(template: ResourceTemplate): void;
+  /** Says that the server has an extension of the protocol. */
+  extension(name: string, settings: Record<string, string[]>): void;
   prompt(prompt: ListedPrompt): void;
   /** Adds prompts of a source to those that are registered; one must be. */
   prompts(source: PromptSource): void;
@@ -348,10 +366,10 @@ function sdkTemplate({ uri, list, complete = {} }: ResourceTemplate) {
 }
 
 /** Returns the callback that reads the resources of a template. */
-function sdkReading({ mimeType, read }: ResourceTemplate) {
+function sdkReading({ mimeType, meta, read }: ResourceTemplate) {
   return async (uri: URL, variables: Readonly<Record<string, string | string[]>>) => {
     const values = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded(value)]));
-    return { contents: [{ uri: uri.href, mimeType, text: await read(uri, values) }] };
+    return { contents: [{ uri: uri.href, mimeType, text: await read(uri, values), ...(meta && { _meta: meta }) }] };
   };
 }
 

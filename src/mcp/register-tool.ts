@@ -21,12 +21,13 @@ export function registerTool(host: Host, { telemetry, actions = [], run, ...list
         return asked.answer;
       });
     const call = measured(listed.name, actions, input, client);
-    const { body, isError } = await (telemetry === undefined ? work() : telemetry.measure(call, work, outcomeOf));
+    const { body, isError, meta } = await (telemetry === undefined ? work() : telemetry.measure(call, work, outcomeOf));
     if (open.form !== undefined) return open.form;
     const json = JSON.stringify(body);
+    const _meta = meta && { _meta: meta };
     // Gemini CLI gives all parts of an error to its model, and makes a structure of a text that is JSON.
-    if (isError) return { content: [{ type: "text", text: `Error: ${json}` }], isError };
+    if (isError) return { content: [{ type: "text", text: `Error: ${json}` }], isError, ..._meta };
     // As a text, too, for clients without structured output.
-    return { content: [{ type: "text", text: json }], structuredContent: { ...body }, isError };
+    return { content: [{ type: "text", text: json }], structuredContent: { ...body }, isError, ..._meta };
   });
 }

@@ -25,7 +25,7 @@ import {
 interface Server1 extends HostServer {
   readonly server: {
     setRequestHandler(schema: RequestSchema, handler: (request: Request, extra: Extra) => unknown): void;
-    registerCapabilities(capabilities: { resources: { subscribe: true } }): void;
+    registerCapabilities(capabilities: object): void;
     getClientCapabilities(): ReturnType<ClientCall["capabilities"]>;
     createMessage: CallingClient["createMessage"];
     elicitInput(params: Omit<Form, "key">, options: object): Promise<{ action: string; content?: unknown }>;
@@ -96,6 +96,7 @@ export function hostOf1(server: Server1): Host {
       publish(server, name, inputSchema, outputSchema);
     },
     resources: (template) => registerTemplate(server, template),
+    extension: (name, settings) => server.server.registerCapabilities({ extensions: { [name]: settings } }),
     prompt(prompt) {
       const { name, argument, text: _, ...about } = prompt;
       const argsSchema = { [argument.name]: optionalText(argument.description, argument.complete) };

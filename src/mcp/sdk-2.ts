@@ -46,6 +46,7 @@ export function hostOf2(server: Server2): Host {
       server.registerTool(name, config, (input: unknown, ctx: ServerContext) => call(input, callOf(server, ctx)));
     },
     resources: (template) => registerTemplate(server, template),
+    extension: (name, settings) => server.server.registerCapabilities({ extensions: { [name]: settings } }),
     prompt(prompt) {
       const { name, argument, text: _, ...about } = prompt;
       const completable = Object.defineProperty(z.string().describe(argument.description), COMPLETABLE, {

@@ -8,6 +8,7 @@
  * - host.ts: what is used of a host's server and of a call; sdks.ts, sdk-1.ts, sdk-2.ts: how each SDK has that
  * - resources.ts: workflows, sessions and documents as resources, in pages; completions
  * - prompts.ts: workflows as prompts; handlers.ts: how they are added to those that an SDK lists
+ * - session-view.ts: what clients show of a session (MCP Apps); session-view-file.js: the page for it, as it is built
  * - changes.ts: changes of lists, and subscriptions to sessions
  * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
  * - calls.ts: how calls are measured; progress, log messages and cancellation during a call
@@ -40,6 +41,7 @@ import { canPrompt, registerPrompts } from "./prompts.js";
 import { registerTool } from "./register-tool.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 import { hostOf } from "./sdks.js";
+import { registerSessionView, sessionForView, VIEW_OF_TOOL } from "./session-view.js";
 
 /** Options of {@link registerWorkflowTool}. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, WatchedTools {
@@ -50,6 +52,8 @@ export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, Watche
    * actions include `start`, `list_sessions` and `get_state`. A server has them once: of a second tool, give false.
    */
   readonly prompts?: boolean;
+  /** Lets clients that show MCP Apps show a small view of the session. Default: as `resources`, since it is one. */
+  readonly view?: boolean;
   /** Polls for changed workflows, and notifies the client. Default: no polling. */
   readonly poll?: WorkflowPoll;
 }
@@ -77,10 +81,12 @@ export function registerWorkflowTool(
     ...toolChecks,
     resources: optionally(flag),
     prompts: optionally(flag),
+    view: optionally(flag),
     poll: optionally(group("{ content, everyMs }", pollChecks)),
     telemetry: optionally(having("what createTelemetry returns", "measure")),
   });
-  const { resources = true, prompts = true, poll, telemetry, actor: _, authorize: __, ...toolOptions } = options;
+  const { resources = true, prompts = true, view = resources, poll, telemetry, ...others } = options;
+  const { actor: _, authorize: __, ...toolOptions } = others;
   const engine = engineFor("registerWorkflowTool", engineOfHost, options);
   const tool = createWorkflowTool(engine, toolOptions);
   const host = hostOf("registerWorkflowTool", server);
@@ -91,6 +97,7 @@ export function registerWorkflowTool(
     inputSchema: passThroughSchema(tool.inputSchema),
     outputSchema: passThroughSchema(tool.outputSchema),
     annotations: toolAnnotations(tool.actions),
+    _meta: view ? VIEW_OF_TOOL : undefined,
     telemetry,
     actions: tool.actions,
     async run(input, call, ask) {
@@ -109,7 +116,8 @@ export function registerWorkflowTool(
             return ask(await elicitWaiver(call, request));
           },
         });
-        return { body, isError: body.status === "error" };
+        const meta = view ? await sessionForView(engine, call, Object(input), body) : undefined;
+        return { body, isError: body.status === "error", meta };
       } finally {
         end();
       }
@@ -122,6 +130,7 @@ export function registerWorkflowTool(
   const hasPrompts = prompts && canPrompt(tool.actions);
   if (hasPrompts) registerPrompts(host, engine, tool.name);
   const listed = shown("list_workflows");
+  if (view) registerSessionView(host);
   const stops = [
     listed || shown("get_session") ? tellSessions(host, engine) : undefined,
     poll && (listed || hasPrompts)

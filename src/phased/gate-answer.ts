@@ -138,19 +138,20 @@ export function describe(
   const { gate: whole } = requirePhase(structure, event.phase);
   const waived = waivedNames(accepted);
   const gate = gateAsked(context, whole, waived);
+  const { limits, inspectorUrl } = context.options;
   return {
     ...answered(outcome, structure, event),
     passed: false,
     problems,
-    attemptsLeft: leftFor(head, context.options.limits),
+    attemptsLeft: leftFor(head, limits),
     status: head.status,
-    exhausted: exhausted(head, context.options.limits) !== undefined,
+    exhausted: exhausted(head, limits) !== undefined,
     waitsForWaiver: isWaiverOpen(head),
-    waiverAsked: asked && awaitedWaiverBy({ commit: outcome, event: asked }),
+    waiverAsked: asked && awaitedWaiverBy({ commit: outcome, event: asked }, inspectorUrl),
     requiredFormat: requiredFormat(gate),
     example: evidenceForm(gate),
     waivable: asksNoMore(head) ? [] : waivableProblems(whole, waived, problems, failedChecks(event)),
-    awaiting: event.type === "approval_requested" ? awaitedBy({ commit: outcome, event }) : undefined,
+    awaiting: event.type === "approval_requested" ? awaitedBy({ commit: outcome, event }, inspectorUrl) : undefined,
   };
 }
 

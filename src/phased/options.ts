@@ -116,8 +116,9 @@ export interface EngineOptions {
   /** Also accepts unsigned approvals; they are recorded as such. Default: false. */
   readonly allowUnsignedApprovals?: boolean;
   /**
-   * Where people see the inspector's page, such as `https://tools.example.com/inspector`: `approvalRequested` and
-   * `waiverRequested` then have the `link` to the request. It has no secret; whoever opens it must have logged in there.
+   * Where people see the inspector's page, such as `https://tools.example.com/inspector`: what waits for a person, and
+   * `approvalRequested` and `waiverRequested`, then have the `link` to the request. It has no secret; whoever opens it must
+   * have logged in there.
    */
   readonly inspectorUrl?: string;
   /**

@@ -152,6 +152,34 @@ const phase = z.object({
 });
 export type PhaseLine = z.infer<typeof phase>;
 
+/** What a client shows of a session beside an agent's call. */
+export const sessionShort = z.object({
+  sessionId: text,
+  workflow: text,
+  target: text,
+  status: text,
+  /** The phases up to the current one, the last of them. */
+  phases: list(z.object({ number, name: text, state: phase.shape.state })),
+  /** How many phases came before those, and how many are locked. */
+  earlier: number,
+  ahead: number,
+  /** The last attempt at the current phase, if its gate has refused it: what was wrong, and how many problems more. */
+  refused: z.optional(z.object({ phase: number, attempt: number, problems: list(text), more: number })),
+  /** What waits for a person: the question, or the agent's reason for a waiver of `fields`. `link` leads to it. */
+  asked: z.optional(
+    z.object({
+      what: z.enum(["approval", "waiver"]),
+      phase: number,
+      question: text,
+      fields: list(text),
+      approvers: z.optional(list(text)),
+      link: maybeText,
+    }),
+  ),
+  unapproved: maybeText,
+});
+export type SessionInShort = z.infer<typeof sessionShort>;
+
 const shown = {
   ...activity,
   summary: row,

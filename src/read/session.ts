@@ -29,6 +29,7 @@ import type {
   RoutedDetail,
   SessionDetail,
 } from "./model.js";
+import { phaseState } from "./phase-state.js";
 import { type InspectorSources, notThere, RecordedReader, type Source } from "./sources.js";
 import { evidenceOf, waitingIn, waitingInstance } from "./waiting.js";
 
@@ -138,16 +139,6 @@ function taskState(
   if (plan && waived.some(({ fields }) => fields.includes(`${TASKS_FIELD}.${plan.id}`))) return "waived";
   if (!tasks?.givenUp.includes(number)) return "open";
   return plan?.optional ? "skipped" : "given_up";
-}
-
-/** Returns the state of a phase; `last` is its last attempt, without which one that was overridden is done. */
-export function phaseState(state: StateView, number: number, last?: PhaseAttempt): PhaseLine["state"] {
-  if (state.skippedPhases.includes(number)) return "skipped";
-  if (state.completedPhases.includes(number)) return last?.status === "overridden" ? "overridden" : "done";
-  if (number !== state.currentPhase || state.status === "completed") return "ahead";
-  if (state.status === "failed" || state.status === "paused") return state.status;
-  if (state.awaitingApproval || state.waitsForWaiver) return "waiting";
-  return state.head.submission === undefined ? "working" : "refused";
 }
 
 function noticesOf({ exhausted, unrecorded = [], plan }: StateView): readonly string[] {

@@ -172,7 +172,10 @@ function asBefore(paths: readonly string[], now: readonly FileState[], since: st
   const named = names.length === 0 ? "" : `: ${shownPaths(names, LISTED_MAX)}`;
   // A long list is for many kinds of projects: most of it names nothing in any one of them.
   const told = missing.length > LISTED_MAX ? [] : missing;
-  const found = now.length === 0 ? `no such file was there, and none was added ${since}` : `${count} ${files} unchanged ${since}${named}`;
+  const found =
+    now.length === 0
+      ? `no such file was there, and none was added ${since}`
+      : `${count} ${files} unchanged ${since}${named}`;
   return [found, ...told].join("; ");
 }
 

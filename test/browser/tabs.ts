@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import axe from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Frame, type Page } from "playwright-core";
 import { findChromium } from "../support/chromium.js";
 import type { Inspected } from "./inspected.js";
 
@@ -63,8 +63,8 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForFunction(() => document.querySelector(".loading") === null);
 }
 
-/** Returns what axe-core finds wrong with a page, in words. */
-export async function violations(page: Page): Promise<readonly string[]> {
+/** Returns what axe-core finds wrong with a page or a frame in it, in words. */
+export async function violations(page: Page | Frame): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { run } = Reflect.get(globalThis, "axe");

@@ -16,6 +16,7 @@ export async function testsWith(sdk: keyof typeof HOST_SERVERS): Promise<void> {
   used = sdk;
   await import("./register-workflow-tool.test.js");
   await import("./resources.test.js");
+  await import("./session-view.test.js");
   await import("./document-resources.test.js");
   await import("./changes.test.js");
   await import("./prompts.test.js");

@@ -32,6 +32,8 @@ describe("workflows as resources", () => {
       "phasegate://session/{id}/{cursor}",
       "phasegate://document/{id}/{+path}",
       "phasegate://document-page/{id}/{cursor}/{+path}",
+      // The page of MCP Apps, which is in no list of resources.
+      "ui://phasegate/session",
     ]);
   });
 

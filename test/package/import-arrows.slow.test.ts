@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   workspace: "workflow workflow/files gate ports runtime log engine phased tools sandbox",
   testing: "workflow workflow/files ports phased content",
   agents: "workflow ports engine phased routed tools workspace",
-  mcp: "workflow gate ports runtime phased routed tools workspace",
+  mcp: "workflow gate ports runtime phased routed tools workspace read",
   http: "workflow ports runtime phased routed tools",
   login: "workflow ports",
   otel: "workflow routed/decision ports",

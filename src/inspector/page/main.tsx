@@ -7,6 +7,7 @@
  * - attempts.tsx: attempts, and what gates found; records.tsx: log and audit; routed.tsx: entries of routed and recorded ones
  * - waiting.tsx: the inbox, and the answers; passkey.tsx: signing with a passkey, and registering one
  * - actions.tsx: what the host may do
+ * - in-client.tsx: not of this page, but the view of a session inside of an MCP client; client.ts: the client around it
  * - workflows.tsx: workflows; graph.tsx: drawings; statistics.tsx, plots.ts: figures
  */
 import { render } from "preact";

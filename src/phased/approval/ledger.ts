@@ -19,6 +19,7 @@ import { type ApprovalRequested, approvalRefused, type WaiverQuestion } from "..
 import type { PhasegateError } from "../../errors.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AuditReport } from "../../log/commit.js";
+import { linkTo } from "../../runtime/notifier.js";
 import { canonicalJson, type JsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -31,6 +32,8 @@ import { isPinning, type SessionCommit } from "../state/machine.js";
 export interface AwaitedApproval extends ApprovalRequested {
   /** The session that waits. */
   readonly sessionId: SessionId;
+  /** Where the person answers, if the engine has an `inspectorUrl`. */
+  readonly link?: string;
 }
 
 /** An awaited approval with everything that the person has to review. */
@@ -65,10 +68,10 @@ export interface Asked<T extends "approval_requested" | "waiver_requested"> {
   readonly event: EventOf<T>;
 }
 
-/** Returns the approval that a commit asks for. */
-export function awaitedBy({ commit, event }: Asked<"approval_requested">): AwaitedApproval {
+/** Returns the approval that a commit asks for; for a person, with the link to it on the page at `inspectorUrl`. */
+export function awaitedBy({ commit, event }: Asked<"approval_requested">, inspectorUrl?: string): AwaitedApproval {
   const { phase, attempt, evidenceHash, prompt, approvers } = event;
-  return { ...askedBy(commit), phase, evidenceHash, attempt, prompt, approvers };
+  return { ...askedBy(commit), phase, evidenceHash, attempt, prompt, approvers, ...linkTo(inspectorUrl, commit) };
 }
 
 function askedBy({ sessionId, hash: request, at: askedAt, head: { workflowType, revision } }: SessionCommit) {
@@ -85,12 +88,14 @@ export interface AwaitedWaiver extends WaiverQuestion {
   readonly approvers?: readonly string[];
   /** ISO 8601, UTC. */
   readonly askedAt: string;
+  /** Where the person answers, if the engine has an `inspectorUrl`. */
+  readonly link?: string;
 }
 
-/** Returns the request for a waiver that a commit makes. */
-export function awaitedWaiverBy({ commit, event }: Asked<"waiver_requested">): AwaitedWaiver {
+/** Returns the request for a waiver that a commit makes, with the link as {@link awaitedBy} has it. */
+export function awaitedWaiverBy({ commit, event }: Asked<"waiver_requested">, inspectorUrl?: string): AwaitedWaiver {
   const { phase, fields, reason, approvers } = event;
-  return { ...askedBy(commit), phase, fields, reason, approvers };
+  return { ...askedBy(commit), phase, fields, reason, approvers, ...linkTo(inspectorUrl, commit) };
 }
 
 /** A phase's gate that passed with a person's approval or waiver, and whether this host accepts it. */

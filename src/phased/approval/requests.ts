@@ -61,12 +61,12 @@ export async function viewAwaited(
   session: PhasedSession,
 ): Promise<AwaitedApproval | undefined> {
   const asked = await loadAsked(context, session, "approval_requested");
-  return asked && awaitedBy(asked);
+  return asked && awaitedBy(asked, context.options.inspectorUrl);
 }
 
 async function viewAwaitedWaiver(context: EngineContext, session: PhasedSession): Promise<AwaitedWaiver | undefined> {
   const asked = await loadAsked(context, session, "waiver_requested");
-  return asked && awaitedWaiverBy(asked);
+  return asked && awaitedWaiverBy(asked, context.options.inspectorUrl);
 }
 
 /**
@@ -82,7 +82,7 @@ export async function viewRequest(
   if (asked === undefined) return undefined;
   const { commit, event } = asked;
   return {
-    ...awaitedBy(asked),
+    ...awaitedBy(asked, context.options.inspectorUrl),
     target: commit.head.target,
     evidence: await loadEvidence(context, commit, event.evidence),
     verification: event.verification ?? [],
@@ -327,7 +327,8 @@ export async function requestWaiver(
   const executed = await execute<number>(context, sessionId, prepare, requestFor(idempotencyKey, command));
   const commit = "answer" in executed ? await context.kernel.again(sessionId, executed.answer) : executed;
   const { version, replayed } = commit;
-  return { ...awaitedWaiverBy({ commit, event: requireEvent(commit, "waiver_requested") }), version, replayed };
+  const event = requireEvent(commit, "waiver_requested");
+  return { ...awaitedWaiverBy({ commit, event }, context.options.inspectorUrl), version, replayed };
 }
 
 /** Throws `INVALID_INPUT` for anything but a list of names: types don't reach plain JavaScript. */
