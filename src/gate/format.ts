@@ -119,6 +119,7 @@ function fieldsSchema(gate: FieldGate): JsonObject {
 /** Adds to the schema that a host has given what is verified besides. */
 function schemaFormat(gate: SchemaGate): JsonObject {
   const { jsonSchema = { type: "object" } } = gate;
+  if (checksOf(gate).length === 0) return jsonSchema;
   const properties = [...propertiesOf(jsonSchema)].map(([name, schema]): [string, JsonObject] => [
     name,
     { ...schema, ...verifiedIn(checksOfField(gate, name)) },
