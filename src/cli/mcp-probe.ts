@@ -40,6 +40,9 @@ const END_MS = 2000;
 /** Maximum number of pages of tools that are read. */
 const PAGES_MAX = 50;
 
+/** What a client keeps to itself: no model reads it. */
+const withoutMeta = (key: string, value: unknown) => (key === "_meta" ? undefined : value);
+
 /** Starts a server, lists its tools and ends it. Never rejects. */
 export async function probeServer(server: ServerCommand, timeoutMs: number): Promise<Probe> {
   const started = performance.now();
@@ -70,7 +73,7 @@ export async function probeServer(server: ServerCommand, timeoutMs: number): Pro
       name: String(name),
       version: String(version),
       tools: tools.flatMap((tool) => (isJsonObject(tool) && typeof tool.name === "string" ? [tool.name] : [])),
-      tokens: Math.ceil(JSON.stringify(tools).length / CHARACTERS_PER_TOKEN),
+      tokens: Math.ceil(JSON.stringify(tools, withoutMeta).length / CHARACTERS_PER_TOKEN),
       seconds: (performance.now() - started) / 1000,
     };
   } catch (error) {

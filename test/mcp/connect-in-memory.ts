@@ -39,7 +39,7 @@ export function answerOf(result: Awaited<ReturnType<Client["callTool"]>>): Answe
   const [first, ...others] = content;
   if (first?.type !== "text" || others.length > 0) throw new Error("a result is one text");
   if (first.text.startsWith("Error: ") !== (isError === true)) throw new Error("only an error begins with that word");
-  const parsed: Answer = JSON.parse(first.text.replace("Error: ", ""));
+  const parsed: Answer = JSON.parse(first.text.replace(/^Error: /, ""));
   const structure = isError === true ? undefined : JSON.stringify(parsed);
   if (structure !== JSON.stringify(structuredContent)) throw new Error("the structure is another one");
   return parsed;

@@ -37,8 +37,8 @@ export const DEFECTS: readonly Defect[] = [
     what: "A commit does not keep the idempotency key that it was asked for with.",
     seed: 1,
     file: "log/log.ts",
-    from: "addKey(newest?.keys ?? [], request, version)",
-    to: "(newest?.keys ?? [])",
+    from: "forgetsKey ? known : addKey(known, request, version)",
+    to: "true ? known : addKey(known, request, version)",
   },
   {
     name: "key-forgotten",

@@ -123,7 +123,6 @@ const SUBMITTING: Tasks<Op> = {
 export const PHASED_SCRIPTS = {
   "evidence and a pause": phased(SUBMITTING),
   "evidence and a pause, watched": phased({ ...SUBMITTING, isWatched: true }),
-  "evidence that is answered in time, and a pause": (world: World<Engine>) => new AnsweredInTime(world, SUBMITTING),
   "an approval, and other evidence": phased({
     before: [
       { place: 0, op: submit(1, 11) },
@@ -145,6 +144,8 @@ export const PHASED_SCRIPTS = {
       { place: 1, op: { type: "requestWaiver", phase: 1, n: 23 } },
     ],
   }),
+  // Last: it has many orders, and only the long tests go through all of them.
+  "evidence that is answered in time, and a pause": (world: World<Engine>) => new AnsweredInTime(world, SUBMITTING),
 };
 
 /** The scripts of routed sessions. */
