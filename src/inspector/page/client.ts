@@ -13,6 +13,7 @@ interface HostContext {
 /** The result of a call of the tool. */
 export interface ToolResult {
   readonly structuredContent?: unknown;
+  readonly content?: readonly { readonly text?: string }[];
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 

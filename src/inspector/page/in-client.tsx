@@ -41,8 +41,18 @@ interface Answer {
   readonly waiver?: { readonly fields: readonly string[]; readonly reason: string };
 }
 
-function shownOf({ structuredContent, _meta }: ToolResult): Shown {
-  const answer = (structuredContent ?? {}) as Answer;
+/** A refusal is a text alone: a word, and its JSON. Any other text says nothing that is shown. */
+function refusalIn(text = ""): object {
+  if (!text.startsWith("Error: {")) return {};
+  try {
+    return JSON.parse(text.slice("Error: ".length));
+  } catch {
+    return {};
+  }
+}
+
+function shownOf({ structuredContent, content = [], _meta }: ToolResult): Shown {
+  const answer = (structuredContent ?? refusalIn(content[0]?.text)) as Answer;
   const session = _meta?.["phasegate/session"] as SessionInShort | undefined;
   const isRefusedCall = answer.error !== undefined && answer.code !== "GATE_FAILED";
   return { session: session ?? sessionIn(answer), error: isRefusedCall ? answer.error : undefined };
