@@ -1,10 +1,8 @@
 /** `phasegate serve --listen` in a project with one slow workflow. */
-import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
-import { BIN } from "./bin.js";
+import { startListening } from "./serve-http.js";
 
 export const START = { action: "start", workflow_type: "slow", target_file: "src/a.ts" };
 const SLOW = `checkpoint: {strict: true}
@@ -37,25 +35,11 @@ export async function project() {
 export async function listening(root: string, ...flags: string[]) {
   const args = ["serve", "--listen", "127.0.0.1:0", "--state", join(root, "state"), "--project", root];
   const more = ["--workflows", join(root, "workflows"), "--allow-command", "node wait.mjs", ...flags];
-  const child = spawn(process.execPath, [BIN, ...args, ...more], { stdio: ["ignore", "ignore", "pipe"] });
-  const closed = new Promise<number | null>((resolve) => child.on("close", resolve));
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await closed;
-  });
-  let said = "";
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stderr.on("data", (chunk) => {
-      said += String(chunk);
-      const found = /"url":"([^"]+)"/.exec(said)?.[1];
-      if (found !== undefined) resolve(`${found}/mcp`);
-    });
-    child.on("close", () => reject(new Error(said)));
-  });
+  const { child, url, closed, said } = await startListening([...args, ...more]);
   const lines = (): Record<string, unknown>[] =>
-    said
+    said()
       .split("\n")
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line));
-  return { child, url, closed, lines };
+  return { child, url: `${url}/mcp`, closed, lines };
 }

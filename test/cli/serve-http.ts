@@ -4,11 +4,11 @@ import { onTestFinished } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { BIN } from "./bin.js";
 
-/** Starts the bin over HTTP on a free port. */
-export async function serveHttp(env: Record<string, string>, ...flags: string[]) {
-  const state = join(await temporaryFolder(), "state");
-  const child = spawn(process.execPath, [BIN, "serve", "--http", "0", "--state", state, ...flags], {
+/** Starts the bin, which is killed after the test, and waits until its log says where it listens. */
+export async function startListening(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [BIN, ...args], {
     env: { ...process.env, ...env },
+    stdio: ["ignore", "ignore", "pipe"],
   });
   const closed = new Promise<number | null>((resolve) => child.on("close", resolve));
   onTestFinished(async () => {
@@ -24,9 +24,16 @@ export async function serveHttp(env: Record<string, string>, ...flags: string[])
     });
     child.on("close", () => reject(new Error(said)));
   });
+  return { child, url, closed, said: () => said };
+}
+
+/** Starts the bin over HTTP on a free port. */
+export async function serveHttp(env: Record<string, string>, ...flags: string[]) {
+  const state = join(await temporaryFolder(), "state");
+  const { child, url, closed, said } = await startListening(["serve", "--http", "0", "--state", state, ...flags], env);
   const end = () => {
     child.kill("SIGTERM");
     return closed;
   };
-  return { url, port: Number(new URL(url).port), end, said: () => said };
+  return { url, port: Number(new URL(url).port), end, said };
 }
