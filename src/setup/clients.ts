@@ -72,6 +72,11 @@ const underMcp: ServerEntry = (path, command, text) => {
 /** Seconds after which a client stops waiting for the hook. It takes a fraction of one. */
 const HOOK_SECONDS = 15;
 
+/** The form of Gemini CLI, which Qwen Code has taken over; it counts in milliseconds. */
+const namedHook = (command: string) => ({
+  hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }],
+});
+
 export const CLIENTS: Readonly<Record<ClientId, Client>> = {
   claude: {
     title: "Claude Code",
@@ -135,9 +140,7 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
     hook: {
       path: ".gemini/settings.json",
       keys: ["hooks", "AfterAgent"],
-      value: (command) => ({
-        hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }],
-      }),
+      value: namedHook,
     },
   },
   qwen: {
@@ -150,9 +153,7 @@ export const CLIENTS: Readonly<Record<ClientId, Client>> = {
     hook: {
       path: ".qwen/settings.json",
       keys: ["hooks", "Stop"],
-      value: (command) => ({
-        hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }],
-      }),
+      value: namedHook,
     },
   },
   copilot: {
