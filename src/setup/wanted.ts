@@ -190,7 +190,7 @@ function instructionBlocks({ clients, starters, files }: Wanted): Piece[] {
   });
 }
 
-/** Returns what agents read: when to use phasegate, and the two calls to begin with. */
+/** Returns what agents read: when to use phasegate, and the call to begin with. */
 function instructions(starters: readonly Starter[]): string {
   const listed = starters.map(({ name, description }) => `- \`${name}\`: ${description}`);
   return [

@@ -95,7 +95,7 @@ function uncommittedResult(paths: readonly string[]): Outcome {
   const found = `${files}: ${shownPaths(paths, 5)}; commit or remove ${them}${rules}`;
   return {
     ok: paths.length === 0,
-    message: paths.length === 0 ? "no uncommitted files" : found,
+    message: paths.length === 0 ? "no uncommitted files; caches and other products of tools are not counted" : found,
     ran: "git ls-files",
     exit: 0,
     digest: sha256(Buffer.from(paths.join("\0"))),

@@ -282,11 +282,15 @@ describe("the tool on a session with a plan", () => {
     const task = { action: "complete_task", session_id, phase: 1 };
     for (const task_number of [2, 3]) await call({ ...task, task_number });
     const given = await call({ ...task, task_number: 1, outcome: "given_up", note: "no grammar" });
-    expect(given).toMatchObject({ next: { action: "request_waiver", phase: 1, fields: ["1.1"] } });
-    expect(await refused(Object(given.next))).toMatchObject({ error: expect.stringContaining("'reason'") });
-    expect((await call({ action: "get_phase", session_id })).next).toEqual(given.next);
-    expect((await call({ action: "get_task", session_id, phase: 1, task_number: 1 })).next).toEqual(given.next);
-    await call({ ...Object(given.next), reason: "nobody has the grammar" });
+    // The waiver is asked for with the reason why the task was given up.
+    expect(given).toMatchObject({
+      next: { action: "request_waiver", phase: 1, fields: ["1.1"], reason: "no grammar" },
+    });
+    const later = { ...Object(given.next), reason: "<why it can't be done>" };
+    expect(await refused(later)).toMatchObject({ error: expect.stringContaining("'reason'") });
+    expect((await call({ action: "get_phase", session_id })).next).toEqual(later);
+    expect((await call({ action: "get_task", session_id, phase: 1, task_number: 1 })).next).toEqual(later);
+    await call(Object(given.next));
     const phase = await call({ action: "get_phase", session_id });
     expect(phase).toMatchObject({
       awaiting_waiver: true,
@@ -296,7 +300,7 @@ describe("the tool on a session with a plan", () => {
     const brief = await call({ action: "get_state", session_id, brief: true });
     expect(brief).toMatchObject({
       ...{ tasks_left: 0, next: null, blocked: expect.stringContaining("end your turn") },
-      waiver: { reason: "nobody has the grammar", how: expect.stringContaining(" End your turn") },
+      waiver: { reason: "no grammar", how: expect.stringContaining(" End your turn") },
     });
     await call({ action: "pause", session_id, checkpoint_note: "waits for ann" });
     expect((await call({ action: "get_state", session_id, brief: true })).next).toBeNull();
@@ -331,8 +335,9 @@ describe("the tool on a session with a plan", () => {
       code: "TASK_LOCKED",
       remediation: expect.stringContaining("a person has waived it"),
     });
-    expect((await call(Object(locked.next))).next).toEqual(given.next);
-    await call({ ...Object(given.next), reason: "nobody has it" });
+    const asked = { ...Object(given.next), reason: "<why it can't be done>" };
+    expect((await call(Object(locked.next))).next).toEqual(asked);
+    await call(Object(given.next));
     expect(await call(Object(locked.next))).toMatchObject({ blocked: expect.any(String), next: null });
   });
 

@@ -128,6 +128,26 @@ describe("complete_task", () => {
 });
 
 describe("every action", () => {
+  it("list_workflows names the sessions to go on with, so that one call is enough to begin", async () => {
+    const { call, tool, start } = makeTool();
+    expect(await call({ action: "list_workflows" })).not.toHaveProperty("unfinished");
+    const session_id = await start();
+    const one = await call({ action: "list_workflows" });
+    expect(one).toMatchObject({
+      unfinished: [{ session_id, target_file: "src/a.ts", status: "active", current_phase: 1 }],
+      to_continue: { action: "get_state", session_id, brief: true },
+      next: { action: "start" },
+    });
+    for (const target of ["src/b.ts", "src/c.ts", "src/d.ts"]) await start("two_phases", target);
+    expect(await call({ action: "list_workflows" })).toMatchObject({
+      unfinished: Array(3).fill({ status: "active" }),
+      more_unfinished: { action: "list_sessions" },
+      to_continue: { session_id: "<one of unfinished>" },
+    });
+    expect(await call({ action: "list_workflows", workflow_type: "two_phases" })).not.toHaveProperty("unfinished");
+    expect(tool.description).toContain("list_workflows names unfinished sessions");
+  });
+
   it("list_workflows returns metadata, filtered by category, with a warning for an unknown category", async () => {
     const { call } = makeTool();
     expect(await call({ action: "list_workflows" })).toMatchObject({

@@ -279,7 +279,8 @@ export function toolDescription(actions: readonly Action[]): string {
     "An answer's `next` is the call to make.",
     given("complete_task") &&
       "complete_task notes a finished task; outcome given_up, one that can't be done; skipped, an optional one.",
-    given("list_sessions", "get_state") && "After a context loss: list_sessions, then get_state with brief.",
+    given("list_workflows", "list_sessions", "get_state") &&
+      "list_workflows names unfinished sessions: after a context loss, go on with get_state and brief.",
   ];
   return lines.filter((line) => line !== false).join("\n");
 }

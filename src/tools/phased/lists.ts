@@ -49,7 +49,9 @@ async function listWorkflows(
   const inCategory = ready.filter(({ definition }) => definition.structure.category === known);
   const chosen = named.length > 0 ? named : known === undefined ? [...ready, ...broken] : inCategory;
   const entries = chosen.map(chosen.length === 1 ? workflowEntry : workflowLine);
-  const { items, cursor } = pageItems(entries, context.maxChars - ENVELOPE, from, `workflows ${known ?? ""}`);
+  const unfinished = type === undefined && from === undefined ? await unfinishedSessions(context) : {};
+  const budget = context.maxChars - ENVELOPE - JSON.stringify(unfinished).length;
+  const { items, cursor } = pageItems(entries, budget, from, `workflows ${known ?? ""}`);
   const warnings = [
     category !== known && `unknown category ${shown(category)}: there are ${categories.join(", ") || "none"}`,
     type !== undefined && named.length === 0 && `unknown workflow ${shown(type)}: here are all`,
@@ -60,7 +62,29 @@ async function listWorkflows(
     total: chosen.length,
     warning: warnings.join("; ") || undefined,
     cursor,
+    ...unfinished,
     next: cursor === undefined ? afterList(chosen) : callOf("list_workflows", { category: known, cursor }),
+  };
+}
+
+/** Limits the unfinished sessions that a list of workflows names. */
+const UNFINISHED_MAX = 3;
+
+/** Returns the sessions that the caller could go on with, newest first, and the call that does so; nothing if there are none. */
+async function unfinishedSessions({ engine, actions }: ToolContext): Promise<WireObject> {
+  if (!actions.includes("list_sessions")) return {};
+  const { items, cursor } = await engine.listSessions({ status: ["active", "paused"], limit: UNFINISHED_MAX });
+  const [first, ...others] = items;
+  if (first === undefined) return {};
+  return {
+    unfinished: items.map(({ sessionId, target, status, current }) => ({
+      session_id: sessionId,
+      target_file: brief(target, 200),
+      status,
+      current_phase: current,
+    })),
+    more_unfinished: cursor === undefined ? undefined : CALL.sessions(),
+    to_continue: CALL.state(others.length === 0 ? first.sessionId : "<one of unfinished>"),
   };
 }
 

@@ -152,7 +152,14 @@ async function completeTask(context: ToolContext, params: ParametersOf<"complete
   const request = { note, outcome, skipped, idempotencyKey: params.idempotency_key };
   const result = await context.engine.session(sessionId).completeTask(phase, task, request);
   const work = workIn(context, result);
-  const next = nextCall(result, () => callInPhase(result, work));
+  const call = nextCall(result, () => callInPhase(result, work));
+  // Why the task was given up is why its waiver is asked for, if the waiver is for this task alone.
+  const isForIt =
+    call?.action === "request_waiver" &&
+    outcome === "given_up" &&
+    Array.isArray(call.fields) &&
+    call.fields.length === 1;
+  const next = isForIt ? { ...call, reason: note } : call;
   const isEnd = (outcome === "given_up" && next?.action !== "request_waiver") || next?.action === "complete_phase";
   return withNextTask(context, {
     ...replayNotice(result.replayed, result),
