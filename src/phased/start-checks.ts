@@ -3,7 +3,7 @@
  * host can run the verifiers.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { isPhasegateError, PhasegateError } from "../errors.js";
+import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import { fillKnownOptions } from "../gate/fill-params.js";
@@ -22,6 +22,7 @@ import {
 import { sinceFault } from "../workflow/gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
+import { findOptions } from "../workflow/placeholders.js";
 import type { VerifyDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { asJson } from "./artifacts.js";
 import type { ResolvedOptions } from "./options.js";
@@ -187,23 +188,35 @@ export async function requireFittingOptions(
       const fault = await optionsFaultOf(check, settings, verifiers);
       if (fault === undefined) await takeTurns();
       if (fault === undefined) continue;
-      throw new PhasegateError("INVALID_INPUT", `${type} can't be started with these options: ${fault}`, {
-        remedy: `Correct the option that phase ${number} reads; if the host must allow something, ask the person who runs it.`,
-        details: { field: "options" },
+      const read = optionsIn(check.params);
+      const named = read.length === 1 ? `the option ${shown(read[0])}` : `the options ${read.map(shown).join(", ")}`;
+      throw new PhasegateError("INVALID_INPUT", `${type} can't be started with ${named}: ${fault}`, {
+        remedy: `Phase ${number} needs it: give a value that is allowed, if one is right for this project. If none is, tell the person you work for what the host must allow, and end your turn: once it does, make the same call.`,
+        details: { field: read.length === 1 ? `options.${read[0]}` : "options" },
       });
     }
   }
 }
 
+/** Returns why a check can't run with the options that its params read: in the words of what is wrong with their values. */
 async function optionsFaultOf(
   { verifier: name, params }: VerifyDefinition,
   settings: JsonObject,
   verifiers: Verifiers,
 ) {
   // All others were checked as they are.
-  if (!JSON.stringify(params).includes("{options.")) return undefined;
+  if (optionsIn(params).length === 0) return undefined;
   const verifier = verifierOf(verifiers, name);
-  return paramsFault(name, verifier, () => fillKnownOptions(params, settings, { verbatim: verifier?.verbatim }));
+  const filled = () => fillKnownOptions(params, settings, { verbatim: verifier?.verbatim });
+  return paramsFault(verifier, filled, (error) => {
+    const reason = error.code === "INVALID_INPUT" ? error.details.expected : undefined;
+    return reason ?? `${shown(name)}: ${error.message}`;
+  });
+}
+
+/** Returns the names of the options that params read. */
+function optionsIn(params: JsonObject): string[] {
+  return [...new Set(findOptions(JSON.stringify(params)).map(({ name }) => name))];
 }
 
 /**
@@ -211,15 +224,15 @@ async function optionsFaultOf(
  * host alone. A promise is waited for, since one that rejects would end the process.
  */
 async function paramsFault(
-  name: string,
   verifier: Verifier | undefined,
   params: () => JsonObject,
+  words: (error: AnyPhasegateError) => string,
 ): Promise<string | undefined> {
   try {
     await verifier?.check?.(params());
     return undefined;
   } catch (error) {
-    if (isPhasegateError(error)) return `${shown(name)}: ${error.message}`;
+    if (isPhasegateError(error)) return words(error);
     throw error;
   }
 }
@@ -233,7 +246,11 @@ export async function faultOf(
   if (verifier === undefined) {
     return `the verifier ${shown(name)} is not registered${orNearest(name, Object.keys(verifiers), shown)}`;
   }
-  return paramsFault(name, verifier, () => params);
+  return paramsFault(
+    verifier,
+    () => params,
+    ({ message }) => `${shown(name)}: ${message}`,
+  );
 }
 
 function inField({ field }: VerifyDefinition): string {

@@ -120,13 +120,23 @@ function executableOf(argv: readonly string[], { commands: { executables, lines 
 function lineOf(line: string, { commands: { executables, lines } }: Project): CommandLine {
   const words = wordsOf("line", line);
   const [only = "", ...others] = words;
-  const executable = others.length === 0 ? executables.get(only) : undefined;
+  const executable = others.length === 0 && !runsNothingAlone(only) ? executables.get(only) : undefined;
   const found = executable === undefined ? lines.get(JSON.stringify(words)) : { words, executable };
   if (found !== undefined) return found;
-  const list = [...lines.values()].map(({ words }) => shownCommand(words)).concat(...executables.keys());
+  const alone = [...executables.keys()].filter((name) => !runsNothingAlone(name));
+  const list = [...lines.values()].map(({ words }) => shownCommand(words)).concat(alone);
   const flag = /^[\w@%+=:,./ -]{1,120}$/.test(line) ? ` (phasegate serve: --allow-command "${line}")` : "";
-  const reason = `${shown(line)} is not a command that the host allows; it allows ${list.join(", ") || "none"}${flag}`;
-  throw new WrongParam("line", reason);
+  const exactly = `it allows exactly these, with no other arguments: ${list.join(", ") || "none"}`;
+  throw new WrongParam("line", `${shown(line)} is not a command that the host allows; ${exactly}${flag}`);
+}
+
+/** The programs that read a script from an empty input if they are given none, and succeed. */
+const INTERPRETERS =
+  /^(?:node|deno|bun|python[\d.]*|py|pypy[\d.]*|ruby|irb|perl|php|lua|Rscript|sh|bash|zsh|fish|dash|ksh|pwsh)$/;
+
+/** Returns true for a command that checks nothing without arguments. A gate may name it with a script of its own. */
+function runsNothingAlone(name: string): boolean {
+  return INTERPRETERS.test(basename(name).replace(/\.exe$/i, ""));
 }
 
 async function executable(path: string): Promise<string | undefined> {

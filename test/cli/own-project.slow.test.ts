@@ -101,8 +101,15 @@ describe("serve without options", () => {
     enter(project.root);
     const { ask } = await connectToServe([]);
     const refused = await ask({ ...START, options: { test_command: "npm test" } });
-    expect(refused).toMatchObject({ status: "error" });
-    expect(JSON.stringify(refused)).toContain("is not a command that the host allows");
+    expect(refused).toMatchObject({
+      status: "error",
+      error: expect.stringMatching(
+        /^bug_fix can't be started with the option "test_command": "npm test" is not a command that the host allows; it allows exactly these, with no other arguments: none \(phasegate serve: --allow-command "npm test"\)$/,
+      ),
+      remediation: expect.stringContaining("what the host must allow, and end your turn"),
+      // A form that repeats the refused value would be refused again.
+      example: { options: { test_command: expect.stringMatching(/^<value: /) } },
+    });
     const allowed = await connectToServe(["--allow-command", "npm test"]);
     expect(await allowed.ask({ ...START, options: { test_command: "npm test" } })).toMatchObject({ status: "success" });
   });

@@ -322,6 +322,21 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
+  it("lets the waiver of a task be asked for at once, so that a person can decide while the others are done", async () => {
+    const { call, start } = makeTool({ engine: { allowUnsignedApprovals: true } });
+    const session_id = await start(1);
+    const task = { action: "complete_task", session_id, phase: 1, task_number: 1 };
+    const given = await call({ ...task, outcome: "given_up", note: "no grammar" });
+    expect(given).toMatchObject({
+      if_impossible: { action: "request_waiver", phase: 1, fields: ["1.1"], reason: "no grammar" },
+      next: { action: "complete_task", task_number: 2 },
+    });
+    expect(await call(Object(given.if_impossible))).toMatchObject({
+      awaiting_waiver: true,
+      next: { action: "get_task", task_number: 2 },
+    });
+  });
+
   it("leads to a waiver, not to a task that is locked, if the order is kept and the task before was given up", async () => {
     const config = { enforce_dependencies: true };
     const { call, refused, start } = makeTool({ config, engine: { allowUnsignedApprovals: true } });

@@ -231,7 +231,7 @@ describe("the description of the workflow tool", () => {
     const lines = toolDescription(ACTION_NAMES).split("\n");
     expect(lines[1]).toMatch(/^list_workflows → start → complete_task for each task → complete_phase;/);
     expect(lines[3]).toMatch(/^complete_task notes/);
-    expect(lines[4]).toMatch(/^list_workflows names unfinished sessions/);
+    expect(lines[4]).toMatch(/^After a context loss: list_workflows, then its to_continue/);
     expect(lines).toHaveLength(5);
     expect(toolDescription(["start", "get_state"]).split("\n").slice(1)).toEqual([expect.stringMatching(/^An answer/)]);
     expect(toolDescription(["start", "get_task"]).split("\n")[1]).toMatch(/^start → get_task for each task;/);

@@ -145,7 +145,7 @@ describe("every action", () => {
       to_continue: { session_id: "<one of unfinished>" },
     });
     expect(await call({ action: "list_workflows", workflow_type: "two_phases" })).not.toHaveProperty("unfinished");
-    expect(tool.description).toContain("list_workflows names unfinished sessions");
+    expect(tool.description).toContain("list_workflows, then its to_continue");
   });
 
   it("list_workflows returns metadata, filtered by category, with a warning for an unknown category", async () => {

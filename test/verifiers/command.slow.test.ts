@@ -327,9 +327,19 @@ describe("a whole command", () => {
   it("runs with exactly the arguments that the host allows", async () => {
     expect(await line('sh   ok.sh "a b"')).toMatchObject({ ok: true, ran: 'sh ok.sh "a b"', output: ["1: a b"] });
     expect(await line("true")).toMatchObject({ ok: true });
-    expect(refused(await line("sh ok.sh a b"))).toContain('it allows sh ok.sh "a b", true');
+    expect(refused(await line("sh ok.sh a b"))).toContain('no other arguments: sh ok.sh "a b", true');
     expect(refused(await line("sh ok.sh"))).toContain("is not a command that the host allows");
     expect(refused(await line("true false"))).toContain('--allow-command "true false"');
+  });
+
+  it("is never an interpreter alone, which succeeds on its empty input; a gate may name it with a script", async () => {
+    for (const name of ["sh", "node"]) {
+      const alone = refused(await line(name, ["sh", "node", "true"]));
+      expect(alone).toContain(`"${name}" is not a command that the host allows`);
+      expect(alone).toContain("no other arguments: true (");
+    }
+    const { verify } = await aProject({ "ok.sh": "" }, { commands: ["sh"] });
+    expect(await verify("command", { argv: ["sh", "ok.sh"] })).toMatchObject({ ok: true });
   });
 
   it("may be named with another executable, and allows a gate the same arguments", async () => {

@@ -270,7 +270,8 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     name: structure.name,
     description: structure.description,
     category: structure.category,
-    phases: structure.phases.length,
+    // A plan brings its own.
+    phases: structure.phases.length || undefined,
     ...openNotice(openPhases(structure.phases)),
     plan_option: structure.dynamic?.sourcePathKey,
     options: optionsEntry(structure),

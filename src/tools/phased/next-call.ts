@@ -11,7 +11,7 @@ import { checkedFields, ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../ga
 import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { Verifying } from "../../phased/submissions.js";
 import type { SessionFacts, UnapprovedView } from "../../phased/views.js";
-import type { GateDefinition, PhaseDefinition } from "../../workflow/structure.js";
+import type { GateDefinition, PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
 import type { Action, ParametersOf } from "./actions.js";
 
@@ -151,21 +151,30 @@ function callWithoutTask(
   open: PhaseTask | undefined,
 ): NextCall | null {
   const { sessionId, waitsForWaiver, waiverRefused } = state;
-  const required = phase.gate.kind === "plan" ? phase.gate.tasks.filter(({ optional }) => !optional) : [];
-  const missing = phase.tasks.filter(({ number, plan }) => {
-    const isGivenUp = tasks.some((task) => task.number === number && task.closed === "given_up");
-    return isGivenUp && required.some(({ id }) => id === plan?.id);
-  });
+  const missing = requiredAndGivenUp(phase, tasks);
   const [first] = missing;
   if (waitsForWaiver && (open === undefined || first !== undefined)) return null;
   if (first !== undefined && actions.includes("request_waiver")) {
     if (waiverRefused === true) return CALL.task(sessionId, phase.number, first.number);
-    const fields = missing.slice(0, BLANKS_MAX).flatMap(({ plan }) => plan?.id ?? []);
-    return CALL.waiver(sessionId, phase.number, fields);
+    return CALL.waiver(sessionId, phase.number, idsOf(missing));
   }
   return open === undefined
     ? CALL.submit(sessionId, phase.number, blanks(phase.gate))
     : CALL.task(sessionId, phase.number, open.number);
+}
+
+/** Returns the tasks of a plan that were given up and that the gate requires: only a waiver lets the phase pass. */
+export function requiredAndGivenUp({ gate, tasks }: PhaseDefinition, noted: readonly PhaseTask[]): TaskDefinition[] {
+  const required = gate.kind === "plan" ? gate.tasks.filter(({ optional }) => !optional) : [];
+  return tasks.filter(({ number, plan }) => {
+    const isGivenUp = noted.some((task) => task.number === number && task.closed === "given_up");
+    return isGivenUp && required.some(({ id }) => id === plan?.id);
+  });
+}
+
+/** Returns the ids of tasks, as a request for a waiver names them. */
+export function idsOf(tasks: readonly TaskDefinition[]): string[] {
+  return tasks.slice(0, BLANKS_MAX).flatMap(({ plan }) => plan?.id ?? []);
 }
 
 /** Returns the task to do next; undefined if none is left. */

@@ -20,11 +20,14 @@ import {
   callAfterTask,
   callInPhase,
   callOf,
+  idsOf,
   leaveOutNotice,
+  type NextCall,
   nextCall,
   nextNotice,
   refusePlaceholder,
   replayNotice,
+  requiredAndGivenUp,
   unrecordedNotice,
   type Work,
   workIn,
@@ -153,14 +156,10 @@ async function completeTask(context: ToolContext, params: ParametersOf<"complete
   const result = await context.engine.session(sessionId).completeTask(phase, task, request);
   const work = workIn(context, result);
   const call = nextCall(result, () => callInPhase(result, work));
-  // Why the task was given up is why its waiver is asked for, if the waiver is for this task alone.
-  const isForIt =
-    call?.action === "request_waiver" &&
-    outcome === "given_up" &&
-    Array.isArray(call.fields) &&
-    call.fields.length === 1;
-  const next = isForIt ? { ...call, reason: note } : call;
-  const isEnd = (outcome === "given_up" && next?.action !== "request_waiver") || next?.action === "complete_phase";
+  const asked = call?.action === "request_waiver" ? call : undefined;
+  const why = outcome === "given_up" ? note : undefined;
+  const next = asked === undefined ? call : withReason(asked, why);
+  const isEnd = (why !== undefined && asked === undefined) || next?.action === "complete_phase";
   return withNextTask(context, {
     ...replayNotice(result.replayed, result),
     session_id: sessionId,
@@ -168,20 +167,28 @@ async function completeTask(context: ToolContext, params: ParametersOf<"complete
     task_number: task,
     ...tasksNotice(result.tasks),
     blocked: blockedBy(result, next),
-    if_impossible: isEnd ? callForGivenUp(context, result) : undefined,
+    if_impossible: isEnd ? callForGivenUp(context, result, why) : undefined,
     ...leaveOutNotice(result, work),
     next,
   });
 }
 
+/** Gives a waiver that is asked for one task the reason why that was given up. */
+function withReason(call: NextCall, why: string | undefined): NextCall {
+  const isOne = Array.isArray(call.fields) && call.fields.length === 1;
+  return isOne && why !== undefined ? { ...call, reason: why } : call;
+}
+
 /**
- * Returns the request for a waiver, if tasks were given up: the gate may ask for what they were to bring about. Undefined if
- * a person has been asked already, or nothing can be waived.
+ * Returns the request for a waiver, if tasks were given up: a plan's gate asks for the required ones, another one may ask for
+ * what they were to bring about. Undefined if a person has been asked already, or nothing can be waived.
  */
-function callForGivenUp({ actions }: ToolContext, result: TaskResult): WireObject | undefined {
+function callForGivenUp({ actions }: ToolContext, result: TaskResult, why: string | undefined): WireObject | undefined {
   const { sessionId, phase, tasks, waitsForWaiver, waiverRefused } = result;
   if (!tasks.some(({ closed }) => closed === "given_up") || !actions.includes("request_waiver")) return undefined;
   if (waitsForWaiver || waiverRefused === true || waivable(phase.gate).names.length === 0) return undefined;
+  const ids = idsOf(requiredAndGivenUp(phase, tasks));
+  if (ids.length > 0) return withReason(CALL.waiver(sessionId, phase.number, ids), why);
   return CALL.waiver(sessionId, phase.number, ["<what the gate asks for and can't be met>"]);
 }
 

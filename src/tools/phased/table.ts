@@ -124,7 +124,9 @@ async function refuse(context: ToolContext, { name, given }: Call<Action>, failu
   }
   const { error } = failure;
   const refusal = errorAnswer(context, name ?? "", error, isSessionId(id) ? id : undefined);
-  if (name === "start" && isPhasegateError(error, "INVALID_INPUT")) return withStartCall(context, refusal, given);
+  if (name === "start" && isPhasegateError(error, "INVALID_INPUT")) {
+    return withStartCall(context, refusal, withoutOption(given, error.details.field));
+  }
   try {
     if (isPhasegateError(error, "PHASE_LOCKED")) return await withCurrentPhase(context, refusal, String(id));
     const next = name === "complete_phase" ? await callAfterError(context, given, error) : undefined;
@@ -133,6 +135,14 @@ async function refuse(context: ToolContext, { name, given }: Call<Action>, failu
     // The refusal is complete without these, which agents can ask for.
     return refusal;
   }
+}
+
+/** Returns the parameters without the option that was refused: a form that repeats it would be refused again. */
+function withoutOption(given: WireObject, field: string | undefined): WireObject {
+  const [, refused] = /^options\.(.+)$/s.exec(field ?? "") ?? [];
+  if (refused === undefined || !isJsonObject(given.options)) return given;
+  const { [refused]: _, ...options } = given.options;
+  return { ...given, options };
 }
 
 /** Adds a form of the call, with what the workflow needs. */
