@@ -329,11 +329,11 @@ describe("the tool on a session with a plan", () => {
     const given = await call({ ...task, outcome: "given_up", note: "no grammar" });
     expect(given).toMatchObject({
       if_impossible: { action: "request_waiver", phase: 1, fields: ["1.1"], reason: "no grammar" },
-      next: { action: "complete_task", task_number: 2 },
+      next: { action: "complete_task", task_number: 3 },
     });
     expect(await call(Object(given.if_impossible))).toMatchObject({
       awaiting_waiver: true,
-      next: { action: "get_task", task_number: 2 },
+      next: { action: "get_task", task_number: 3 },
     });
   });
 
