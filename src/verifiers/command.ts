@@ -93,6 +93,9 @@ interface Elsewhere {
   started(group: number): void;
 }
 
+/** A check leaves the project as it was: Python would write a `__pycache__` beside each file that it reads. */
+const NO_CACHES = { PYTHONDONTWRITEBYTECODE: "1" };
+
 export async function runCommand(
   given: RunParams,
   { project, signal }: Pick<Asked, "project" | "signal">,
@@ -103,7 +106,7 @@ export async function runCommand(
     executable,
     args: words.slice(1),
     cwd: await workingFolder(root, given.cwd ?? "."),
-    env: { ...env, PATH: minimalPath(executable), ...project.env },
+    env: { ...NO_CACHES, ...env, PATH: minimalPath(executable), ...project.env },
     timeoutMs: given.timeout_ms ?? project.limits.commandTimeoutMs,
     maxOutputBytes: project.limits.maxOutputBytes,
     signal,

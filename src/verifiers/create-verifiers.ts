@@ -67,7 +67,7 @@ export interface VerifiersOptions {
   readonly commands?: AllowedCommands;
   /**
    * The environment of commands; nothing else is inherited. Without a `PATH` they get the folder of their executable,
-   * `/usr/bin` and `/bin`.
+   * `/usr/bin` and `/bin`; and Python writes no caches unless `PYTHONDONTWRITEBYTECODE` is empty here.
    */
   readonly env?: Readonly<Record<string, string>>;
   /** The servers that `http_ok` may ask. Default: none. */

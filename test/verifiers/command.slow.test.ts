@@ -183,7 +183,11 @@ describe("command", () => {
     const got: JsonObject = JSON.parse(env.output?.[0] ?? "");
     delete process.env.PHASEGATE_SECRET;
     // macOS adds its own.
-    expect(Object.keys(got).filter((name) => !name.startsWith("__"))).toEqual(["PATH", "CI"]);
+    expect(Object.keys(got).filter((name) => !name.startsWith("__"))).toEqual([
+      "PYTHONDONTWRITEBYTECODE",
+      "PATH",
+      "CI",
+    ]);
     expect(got.PATH).toBe([...new Set([dirname(process.execPath), "/usr/bin", "/bin"])].join(":"));
     const stdin = await run('process.stdin.on("data", () => {}).on("end", () => console.log("ended"));');
     expect(stdin.output).toEqual(["ended"]);

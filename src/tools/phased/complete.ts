@@ -29,6 +29,8 @@ import {
   BLANKS_MAX,
   blockedBy,
   CALL,
+  callInPhase,
+  isOpen,
   type NextCall,
   nextCall,
   planBlanks,
@@ -36,6 +38,7 @@ import {
   replayNotice,
   usedUp,
   WAITS,
+  workIn,
 } from "./next-call.js";
 import { withOpenedPhase } from "./phases.js";
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
@@ -457,7 +460,13 @@ async function waiverAnswer(
   { sessionId, phase, fields, replayed }: Pick<WaiverRequested, "sessionId" | "phase" | "fields" | "replayed">,
   refused?: Refused,
 ): Promise<WireObject> {
-  const state = await context.engine.session(sessionId).state();
+  const session = context.engine.session(sessionId);
+  const state = await session.state();
+  // Whoever polls for the decision only wastes calls; but a plan's other tasks can be done meanwhile. Elsewhere nobody need
+  // note tasks, so open ones say nothing.
+  const isPlan = state.structure.phases[state.head.position]?.gate.kind === "plan";
+  const view = isPlan && state.waitsForWaiver && state.tasks.some(isOpen) ? await session.phase() : undefined;
+  const meanwhile = view && callInPhase(view, workIn(context, view));
   return {
     session_id: sessionId,
     ...replayNotice(replayed, state),
@@ -466,8 +475,7 @@ async function waiverAnswer(
     fields,
     ...waiverNotice(state),
     blocked: blockedBy(state),
-    // Whoever polls for the decision only wastes calls.
-    next: state.waitsForWaiver ? null : await callFrom(context, state),
+    next: state.waitsForWaiver ? (meanwhile ?? null) : await callFrom(context, state),
   };
 }
 
