@@ -3,7 +3,8 @@ import { type EngineParts, partsFor, SessionEngine, shellOf } from "../engine/en
 import { type Actor, type Authorize, byOwner } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import { Operations } from "../runtime/operations.js";
-import type { PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
+import type { PhaseNumberOf } from "../workflow/inferred-types.js";
+import type { Workflow } from "../workflow/workflow-input.js";
 import type { AwaitedApproval, AwaitedWaiver } from "./approval/ledger.js";
 import type { CleanupRequest, CleanupResult } from "./lists.js";
 import { type EngineNotifications, Notifications } from "./notifications.js";

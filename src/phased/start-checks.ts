@@ -19,9 +19,11 @@ import {
   skipFault,
   unknownOptions,
 } from "../rules/options.js";
+import { aboutVerifier } from "../workflow/built-in-verifiers.js";
 import { sinceFault } from "../workflow/gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
+import { PhaseNames } from "../workflow/phase-names.js";
 import type { VerifyDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { asJson } from "./artifacts.js";
 import type { ResolvedOptions } from "./options.js";
@@ -112,11 +114,11 @@ export async function requireRules(structure: WorkflowStructure, clock: FullCloc
   const diagnostics: string[] = [];
   const takeTurns = turns(clock, TURN_MS);
   const { phases, startPhase } = structure;
-  const numbers = phases.map(({ number }) => number);
+  const names = new PhaseNames(phases);
   for (const { number, skipWhen, gate } of phases) {
     const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
     if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);
-    const faults = await ruleFaults(gate, { phase: number, phases: numbers, startPhase, before: phases });
+    const faults = await ruleFaults(gate, { phase: number, phases: names, startPhase, before: phases });
     diagnostics.push(...faults.map(({ message }) => `phase ${number}: ${message}`));
     await takeTurns();
   }
@@ -152,12 +154,14 @@ export async function requireVerifiers(
   { verifiers, clock }: Pick<ResolvedOptions, "verifiers" | "clock">,
 ): Promise<void> {
   const { type, phases, startPhase } = workflow;
-  const numbers = startPhase === undefined ? [] : phases.map(({ number }) => number);
+  // A pinned check has the number of its phase.
+  const numbers = new PhaseNames(startPhase === undefined ? [] : phases.map(({ number }) => ({ number, name: "" })));
   const diagnostics: string[] = [];
   const takeTurns = turns(clock, TURN_MS);
   for (const { number, gate } of phases) {
     for (const check of checksOf(gate)) {
-      const since = sinceFault(check, { phase: number, phases: numbers, startPhase });
+      const isKnown = aboutVerifier(check.verifier)?.since === true || comparesWithSnapshot(check, verifiers);
+      const since = sinceFault(check, { phase: number, phases: numbers, startPhase }, isKnown);
       const fault =
         since === undefined ? await faultOf(check, verifiers) : `${shown(check.verifier)}: ${since.message}`;
       if (fault !== undefined) diagnostics.push(`phase ${number}${inField(check)}: ${fault}`);
@@ -234,6 +238,10 @@ export async function faultOf(
     return `the verifier ${shown(name)} is not registered${orNearest(name, Object.keys(verifiers), shown)}`;
   }
   return paramsFault(name, verifier, () => params);
+}
+
+function comparesWithSnapshot({ verifier }: VerifyDefinition, verifiers: Verifiers): boolean {
+  return verifierOf(verifiers, verifier)?.snapshot !== undefined;
 }
 
 function inField({ field }: VerifyDefinition): string {
