@@ -14,7 +14,7 @@ type Places<P extends Phases> = readonly [never, ...P];
 
 /** The places that a tuple has, from 0. */
 type IndexOf<Tuple extends readonly unknown[]> =
-  Exclude<keyof Tuple, keyof readonly unknown[]> extends infer Index
+  Exclude<keyof Tuple, keyof (readonly unknown[])> extends infer Index
     ? Index extends `${infer N extends number}`
       ? N
       : never
@@ -35,11 +35,12 @@ export type PhaseNumberOf<W extends Workflow> = W["phases"][number] extends { re
     : Exclude<IndexOf<Places<W["phases"]>>, 0>;
 
 /** The evidence that a phase takes: the input of its schema, or its fields; any object if it has neither. */
-export type EvidenceOf<W extends Workflow, N extends number> = PhaseAt<W["phases"], N> extends {
-  readonly gate: infer Gate;
-}
-  ? EvidenceFor<Gate>
-  : JsonObject;
+export type EvidenceOf<W extends Workflow, N extends number> =
+  PhaseAt<W["phases"], N> extends {
+    readonly gate: infer Gate;
+  }
+    ? EvidenceFor<Gate>
+    : JsonObject;
 
 type EvidenceFor<Gate> = Gate extends { readonly evidence: infer S extends StandardSchemaV1 }
   ? StandardSchemaV1.InferInput<S>
@@ -80,9 +81,20 @@ type FieldValue<Field> = Field extends { readonly type: infer Type extends Field
 /** Refuses all other keys than the known ones, and those of other programs, which begin with `x-`. */
 type Only<Given, Known> = Given & { readonly [Key in Exclude<keyof Given, keyof Known | `x-${string}`>]?: never };
 
-type KnownGate<Gate> = Gate extends { readonly fields: infer Fields }
-  ? Only<Gate, FieldGateInput> & { readonly fields: { readonly [Name in keyof Fields]: Only<Fields[Name], FieldInput> } }
-  : Only<Gate, GateInput>;
+type KnownGate<Gate> = KnownChecks<Gate> &
+  (Gate extends { readonly fields: infer Fields }
+    ? Only<Gate, FieldGateInput> & {
+        readonly fields: { readonly [Name in keyof Fields]: Only<Fields[Name], FieldInput> };
+      }
+    : Only<Gate, GateInput>);
+
+type KnownChecks<Gate> = Gate extends { readonly verify: infer Checks }
+  ? {
+      readonly verify: {
+        readonly [Index in keyof Checks]: Only<Checks[Index], NonNullable<GateInput["verify"]>[number]>;
+      };
+    }
+  : unknown;
 
 /** A phase without keys that are not known: a misspelt one could leave a gate open. */
 export type KnownPhase<Phase> = Only<Phase, PhaseInput> &

@@ -221,11 +221,7 @@ function revisionIf(content: TextInput): string | undefined {
   return typeof content === "string" ? revisionOf(content) : undefined;
 }
 
-function textOf(
-  { dynamic }: WorkflowInput,
-  phases: readonly NumberedPhase[],
-  part: Parameters<Workflow["text"]>[0],
-) {
+function textOf({ dynamic }: WorkflowInput, phases: readonly NumberedPhase[], part: Parameters<Workflow["text"]>[0]) {
   if ("template" in part) return dynamic && readInput(dynamic.templates[part.template]);
   const phase = phases.find(({ number }) => number === part.phase);
   if (part.task === undefined) return phase && readInput(phase.content);
