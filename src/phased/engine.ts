@@ -69,7 +69,7 @@ export class Engine extends SessionEngine<EngineNotifications, SessionCommit> {
     return new Session(this.#parts.operations, this.#shared, sessionId, workflowOrId.definition.structure.type);
   }
 
-  /** Lists all workflows; broken ones with their diagnostics. */
+  /** Lists all workflows; broken ones with their diagnostics, others with the verifiers that this engine lacks. */
   listWorkflows(): Promise<readonly WorkflowListing[]> {
     return this.#parts.operations.run("listWorkflows", ({ workflows }) => workflows.all());
   }

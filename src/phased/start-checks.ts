@@ -27,7 +27,7 @@ import { PhaseNames } from "../workflow/phase-names.js";
 import type { VerifyDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { asJson } from "./artifacts.js";
 import type { ResolvedOptions } from "./options.js";
-import { type VerifiedPhase, type Verifiers, verifierOf } from "./verify/run-verifiers.js";
+import { missingVerifiers, type VerifiedPhase, type Verifiers, verifierOf } from "./verify/run-verifiers.js";
 
 /** The largest options, in bytes of JSON. */
 const OPTIONS_MAX_BYTES = 64 * 1024;
@@ -109,16 +109,20 @@ const TURN_MS = 20;
  * Throws `DEFINITION_INVALID` if a rule of a workflow can't run: nothing would pass such a gate. Files are checked when
  * they are read; a definition in code only here, since the language of rules is loaded on demand.
  */
-export async function requireRules(structure: WorkflowStructure, clock: FullClock): Promise<void> {
+export async function requireRules(
+  { structure, schemas }: Pick<WorkflowDefinition, "structure" | "schemas">,
+  clock: FullClock,
+): Promise<void> {
   if (runnable.has(structure)) return;
   const diagnostics: string[] = [];
   const takeTurns = turns(clock, TURN_MS);
   const { phases, startPhase } = structure;
   const names = new PhaseNames(phases);
+  const before = phases.map(({ number, gate }) => ({ number, gate, schema: schemas.get(number) }));
   for (const { number, skipWhen, gate } of phases) {
     const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
     if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);
-    const faults = await ruleFaults(gate, { phase: number, phases: names, startPhase, before: phases });
+    const faults = await ruleFaults(gate, { phase: number, phases: names, startPhase, before });
     diagnostics.push(...faults.map(({ message }) => `phase ${number}: ${message}`));
     await takeTurns();
   }
@@ -169,10 +173,10 @@ export async function requireVerifiers(
     }
   }
   refuseFaults(type, "run by this host", diagnostics, () => {
-    const missing = missingNames(phases, verifiers);
-    if (missing.length === 0)
+    const missing = missingVerifiers({ phases }, verifiers);
+    if (missing === undefined)
       return "Correct the params of the gate's `verify`, or let the host allow what they ask for.";
-    return `The host must register ${missing.join(", ")}: createEngine({ verifiers }), with createVerifiers() of phasegate/verify for the built-in ones (phasegate serve: --project).`;
+    return `The host must register ${missing.map(shown).join(", ")}: createEngine({ verifiers }), with createVerifiers() of phasegate/verify for the built-in ones (phasegate serve: --project).`;
   });
 }
 
@@ -246,9 +250,4 @@ function comparesWithSnapshot({ verifier }: VerifyDefinition, verifiers: Verifie
 
 function inField({ field }: VerifyDefinition): string {
   return field === undefined ? "" : `, ${shown(field)}`;
-}
-
-function missingNames(phases: VerifiedWorkflow["phases"], verifiers: Verifiers): string[] {
-  const names = phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier));
-  return [...new Set(names)].filter((name) => verifierOf(verifiers, name) === undefined).map(shown);
 }

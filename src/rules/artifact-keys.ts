@@ -3,7 +3,8 @@
  * reads another one could never be evaluated, so its gate would stay shut.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import type { GateDefinition, GatePlace } from "../workflow/gate-definition.js";
+import type { EarlierPhase, GatePlace } from "../workflow/gate-definition.js";
+import { fieldsGiven } from "../workflow/json-schema.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { EarlierPhases, WhyAndHint } from "./rule-types.js";
 import { keyIn } from "./tree.js";
@@ -11,11 +12,12 @@ import { keyIn } from "./tree.js";
 /** Returns what the rules of a gate can read of the phases before its own. */
 export function earlierPhases({ phase, phases, before = [], startPhase = 0 }: GatePlace): EarlierPhases {
   const earlier = before.filter(({ number }) => number < phase && number >= startPhase);
-  return { phases, fields: new Map(earlier.map(({ number, gate }) => [number, fieldsOf(gate)])) };
+  return { phases, fields: new Map(earlier.map((one) => [one.number, fieldsOf(one)])) };
 }
 
-function fieldsOf(gate: GateDefinition): readonly string[] | undefined {
-  return gate.kind === "fields" ? gate.fields.map(({ name }) => name) : undefined;
+function fieldsOf({ gate, schema }: EarlierPhase): readonly string[] | undefined {
+  if (gate.kind === "fields") return gate.fields.map(({ name }) => name);
+  return schema && fieldsGiven(schema);
 }
 
 /** Returns why a rule can't read the artifacts that it names; undefined if it can, or if `earlier` is not known. */

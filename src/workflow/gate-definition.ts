@@ -1,6 +1,7 @@
 /**
  * The four kinds of gates that a session pins, as plain JSON: one schema for each part gives its type and checks it.
  */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod/mini";
 import { aboutVerifier } from "./built-in-verifiers.js";
 import { isJsonObject, type JsonObject, storedObjectSchema, storedValueSchema } from "./json.js";
@@ -225,7 +226,14 @@ export interface GatePlace {
   /** The phase that sessions begin with. Default: the first one. */
   readonly startPhase?: number | undefined;
   /** The phases before it that have been read, with their gates. */
-  readonly before?: readonly { readonly number: number; readonly gate: GateDefinition }[];
+  readonly before?: readonly EarlierPhase[];
+}
+
+/** A phase with its gate, and the schema of the gate if it has one. */
+export interface EarlierPhase {
+  readonly number: number;
+  readonly gate: GateDefinition;
+  readonly schema?: StandardSchemaV1 | undefined;
 }
 
 /** The place of a gate that belongs to no phase. */

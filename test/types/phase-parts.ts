@@ -84,6 +84,7 @@ export async function ofUnknownFields(id: string): Promise<void> {
 
 const mine = { name: "n", content: "" } as const;
 const any = { ...about, type: "t", name: "n" } as const;
+const dynamic = { templates: { phase: "", task: "" } };
 const string = { type: "string" } as const;
 
 definePhase({ ...mine, "x-mine": 1, gate: { fields: { a: string }, "x-mine": 1 } });
@@ -110,10 +111,6 @@ defineWorkflow({ ...any, phases: [{ ...mine, gate: { fields: { a: string }, stri
 // @ts-expect-error a field in a workflow has no such key
 defineWorkflow({ ...any, phases: [{ ...mine, number: 1, gate: { fields: { a: { typ: "string" } } } }] });
 // @ts-expect-error a gate in a workflow with a plan has no such key
-defineWorkflow({
-  ...any,
-  dynamic: { templates: { phase: "", task: "" } },
-  phases: [{ ...mine, gate: { strikt: true } }],
-});
+defineWorkflow({ ...any, dynamic, phases: [{ ...mine, number: 0, gate: { strikt: true } }] });
 // @ts-expect-error a workflow has no such key
 defineWorkflow({ ...any, phases: [mine], startAt: 1 });
