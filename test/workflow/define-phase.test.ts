@@ -79,6 +79,9 @@ describe("a workflow of phases without numbers", () => {
     expect(said(() => numbersOf([part("A"), { ...part("B"), number: 2 }, part("C")]))).toContain(
       'some phases have a number (2) and others have none ("A", "C"): give all phases a number or none, by { ...phase, number: 7 } or { ...phase, number: undefined }',
     );
+    expect(said(() => numbersOf([part("A"), { ...part("B"), number: 2 }], { revision: "" }))).toContain(
+      "revision is empty; some phases have a number",
+    );
     const [, b] = [part("A"), { ...part("B"), number: 2 }] as const;
     expect(numbersOf([part("A"), { ...b, number: undefined }])).toEqual([
       [1, "A"],
@@ -99,6 +102,11 @@ describe("a workflow of phases without numbers", () => {
     expect([start("Go on"), start("go-on"), start("2"), start("a")]).toEqual([2, 3, 2, 1]);
     expect(said(() => start("Go"))).toContain("startPhase Go is not a phase of the workflow");
     expect(said(() => start("go_on"))).toContain('startPhase "go_on" is the name of 2 phases: 2 (Go on), 3 (go-on)');
+  });
+
+  it("begins with the first one, whatever its name is", () => {
+    const phases = [part("A"), part("undefined")];
+    expect(defineWorkflow({ ...about, phases }).definition.structure.startPhase).toBe(1);
   });
 
   it("pins the number of a phase that a check names", () => {

@@ -84,16 +84,10 @@ function numbered(phases: readonly PhaseInput[]): readonly NumberedPhase[] {
 
 /** Numbers are for all phases or for none: a phase without one could stand anywhere between those with one. */
 function mixedProblems(phases: readonly PhaseInput[]): string[] {
-  const [without, others] = [phases.filter(({ number }) => number === undefined), phases.length];
-  if (without.length === 0 || without.length === others) return [];
-  const names = firstFew(
-    without.map(({ name }) => shown(name)),
-    LISTED_MAX,
-  );
-  const numbers = firstFew(
-    phases.flatMap(({ number }) => (number === undefined ? [] : [String(number)])),
-    LISTED_MAX,
-  );
+  const without = phases.flatMap(({ number, name }) => (number === undefined ? [shown(name)] : []));
+  const given = phases.flatMap(({ number }) => (number === undefined ? [] : [String(number)]));
+  if (without.length === 0 || given.length === 0) return [];
+  const [numbers, names] = [firstFew(given, LISTED_MAX), firstFew(without, LISTED_MAX)];
   const what = "give all phases a number or none, by { ...phase, number: 7 } or { ...phase, number: undefined }";
   return [`some phases have a number (${numbers}) and others have none (${names}): ${what}`];
 }
@@ -109,7 +103,6 @@ function problemsOf(input: WorkflowInput): string[] {
   });
   if (wrong.length > 0) return [...wrong, ...unknown];
   const mixed = mixedProblems(input.phases);
-  if (mixed.length > 0) return [...mixed, ...unknown];
   const phases = numbered(input.phases);
   const names = new PhaseNames(phases);
   const { type, revision, startPhase: start, dynamic, documents = {} } = input;
@@ -119,11 +112,10 @@ function problemsOf(input: WorkflowInput): string[] {
     ...(revision === "" ? ["revision is empty"] : []),
     ...unknown,
     ...(phases.length === 0 && dynamic === undefined ? ["there is no phase"] : []),
-    ...ascending(names.numbers, "phase"),
-    ...phases.flatMap((phase) => [
-      ...phaseProblems(`phase ${phase.number}: `, phase),
-      ...sinceProblems(phase, { phase: phase.number, phases: names, startPhase }),
-    ]),
+    ...(mixed.length > 0 ? mixed : ascending(names.numbers, "phase")),
+    ...phases.flatMap((phase) =>
+      phaseProblems(`phase ${phase.number}: `, phase, { phase: phase.number, phases: names, startPhase }),
+    ),
     ...Object.keys(documents)
       .filter((path) => !isPlainPath(path))
       .map((path) => `documents: ${shown(path)} is not a path such as 'core/template.md'`),
@@ -136,11 +128,14 @@ function startProblem(start: string, names: PhaseNames): string {
   return `startPhase ${message}`;
 }
 
-/** Returns what is wrong with a phase by itself. `about` begins each problem. */
-function phaseProblems(about: string, { gate, skipWhen, skipCondition, tasks = [] }: PhaseInput): string[] {
+/** Returns what is wrong with a phase, by itself or at its place in a workflow. `about` begins each problem. */
+function phaseProblems(about: string, phase: PhaseInput, place?: GatePlace): string[] {
+  const { gate, skipWhen, skipCondition, tasks = [] } = phase;
+  const faults = gateProblems(gate);
+  const misplaced = faults.length > 0 || place === undefined ? [] : sinceProblems(phase, place);
   const isIdle = skipCondition !== undefined && skipWhen === undefined;
   return [
-    ...gateProblems(gate).map((problem) => `${about}${problem}`),
+    ...[...faults, ...misplaced].map((problem) => `${about}${problem}`),
     ...(isIdle ? [`${about}skipCondition only says in words what skipWhen checks; write skipWhen too`] : []),
     ...ascending(
       tasks.map((task, index) => task.number ?? index + 1),
@@ -149,12 +144,10 @@ function phaseProblems(about: string, { gate, skipWhen, skipCondition, tasks = [
   ];
 }
 
-function sinceProblems({ number, gate }: NumberedPhase, place: GatePlace): string[] {
-  // A gate that is wrong by itself may have anything here.
-  if (gateProblems(gate).length > 0) return [];
+function sinceProblems({ gate }: PhaseInput, place: GatePlace): string[] {
   return (gate?.verify ?? []).flatMap(({ verifier, params }, at) => {
     const fault = sinceFault({ verifier, params: params ?? {} }, place);
-    return fault === undefined ? [] : [`phase ${number}: gate.verify[${at}]: ${fault.message}. ${fault.hint}`];
+    return fault === undefined ? [] : [`gate.verify[${at}]: ${fault.message}. ${fault.hint}`];
   });
 }
 
@@ -178,7 +171,7 @@ function buildStructure(input: WorkflowInput, phases: readonly NumberedPhase[]):
     tags: copied(input.tags),
     optionsSchema: options && jsonSchemaOf(options),
     // The first phase of a plan has the number that the plan gives it.
-    startPhase: names.find(String(startPhase)) ?? phases[0]?.number ?? 1,
+    startPhase: (startPhase === undefined ? undefined : names.find(String(startPhase))) ?? phases[0]?.number ?? 1,
     phases: phases.map((phase) => buildPhase(phase, names)),
     dynamic: dynamic && buildDynamic(dynamic, names),
   };
