@@ -75,7 +75,10 @@ describe("a rule that names a phase", () => {
   });
 
   it.each([
-    ["artifacts.threatmodel.threats == 3", 'artifacts has no phase "threatmodel"'],
+    [
+      "artifacts.threatmodel.threats == 3",
+      'artifacts has no phase "threatmodel": only phases before the rule\'s own have artifacts (Write one of the phases before: 1 (Threat model), 2 (Schema), ',
+    ],
     ["artifacts.ship.ok", 'artifacts has no phase "ship"'],
     ["artifacts.later.ok", 'artifacts has no phase "later"'],
     ["artifacts.threat_model.threads == 3", 'the evidence of phase 1 has no field "threads"'],

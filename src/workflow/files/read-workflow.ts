@@ -18,7 +18,7 @@
  * - routed-step.ts: sections and front matter of a step
  * - routed-includes.ts: `{{file:path}}`, with limits on depth, number and size
  * - routed-checks.ts: names, links, and whether the end can be reached
- * - define-workflow.ts, define-gate.ts: `defineWorkflow`, and the gates that it takes
+ * - define-workflow.ts, define-gate.ts: `defineWorkflow` and `definePhase`, and the gates that they take
  * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
 import { systemClock, turns } from "../../ports/clock.js";
