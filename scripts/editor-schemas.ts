@@ -143,12 +143,24 @@ function branch(schema: JsonSchema): void {
   Object.assign(schema, { then: plan, else: numbered });
 }
 
+/** A phase by its number or name, or the start. The reader gives verifiers the number. */
+const SINCE: JsonSchema[] = [
+  {
+    type: "object",
+    properties: { phase: { type: ["integer", "string"], description: "The number or the name of an earlier phase." } },
+    required: ["phase"],
+    additionalProperties: false,
+  },
+  { type: "string", minLength: 1 },
+];
+
 /** Returns the parameters of each built-in verifier, which are checked if it is named; others are up to the host. */
 function paramsIn({ properties: { verifier: _, ...about } = {} }: JsonSchema): object[] {
   return Object.entries(BUILT_IN).map(([name, { params, about: checks }]) => {
     const together = TOGETHER[name];
     const part = convert(params);
     delete part.$schema;
+    if (typeof part.properties?.since === "object") part.properties.since.anyOf = SINCE;
     return {
       if: { properties: { verifier: { const: name } }, required: ["verifier"] },
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema

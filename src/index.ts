@@ -32,14 +32,15 @@ export type { SessionStatus, StorageAdapter } from "./ports/storage-adapter.js";
 export { MemoryStorage } from "./storage/memory/storage.js";
 export { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "./tools/phased/workflow-tool.js";
 export { type Diagnostic, formatDiagnostic } from "./workflow/diagnostic.js";
-export { defineWorkflow } from "./workflow/files/define-workflow.js";
+export { definePhase, defineWorkflow } from "./workflow/files/define-workflow.js";
+export type { EvidenceOf } from "./workflow/inferred-types.js";
 export type { JsonObject, JsonValue } from "./workflow/json.js";
 export { parseSessionId, type SessionId } from "./workflow/names.js";
 export type { PhaseDefinition, TaskDefinition, WorkflowDefinition, WorkflowStructure } from "./workflow/structure.js";
 export type {
-  EvidenceOf,
   GateInput,
   PhaseInput,
+  PhasePart,
   TaskInput,
   Workflow,
   WorkflowInput,

@@ -1,15 +1,25 @@
 /** Logs which workflows a server has, and what is wrong with them or missing for them. */
 import type { Logger } from "pino";
 import { approvalOf } from "../phased/state/decide-gate.js";
+import { missingVerifiers, type Verifiers } from "../phased/verify/run-verifiers.js";
 import type { ContentProvider, RoutedSource, WorkflowListing } from "../ports/content-provider.js";
+import { aboutVerifier } from "../workflow/built-in-verifiers.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 
-/** Logs the names of the phased workflows, and the errors of those that cannot be started. Returns all of them. */
-export async function logWorkflows(content: ContentProvider, log: Logger): Promise<readonly WorkflowListing[]> {
+/** Logs the names of the phased workflows, and why others cannot be started. Returns all of them. */
+export async function logWorkflows(
+  content: ContentProvider,
+  verifiers: Verifiers,
+  log: Logger,
+): Promise<readonly WorkflowListing[]> {
   const listings = await listed(() => content.list(), log);
   if (listings === undefined) return [];
-  const named = listings.map(({ type, status, diagnostics }) => ({ name: type, status, diagnostics }));
+  const named = listings.map((listing) => {
+    const { type: name, status, diagnostics } = listing;
+    const missing = status === "ready" ? missingVerifiers(listing.definition.structure, verifiers) : undefined;
+    return { name, status, diagnostics, missing };
+  });
   logListings("workflow", "workflowType", log, named);
   for (const { type, diagnostics } of listings) {
     const hides = diagnostics.some(({ code }) => code === ("WORKFLOW_HIDDEN" satisfies DiagnosticCode));
@@ -35,10 +45,19 @@ export function warnMissing(
   }
 }
 
-/** Logs the names of the routed workflows, and the errors of those that cannot be started. A busy engine can't refuse it. */
-export async function logRoutedWorkflows(workflows: Pick<RoutedSource, "list">, log: Logger): Promise<void> {
+/** Logs the names of the routed workflows, and why others cannot be started. A busy engine can't refuse it. */
+export async function logRoutedWorkflows(
+  workflows: Pick<RoutedSource, "list">,
+  verifiers: Verifiers,
+  log: Logger,
+): Promise<void> {
   const listings = await listed(() => workflows.list(), log);
-  if (listings !== undefined) logListings("routed workflow", "workflow", log, listings);
+  const named = listings?.map((listing) => {
+    if (listing.status === "broken") return listing;
+    const phases = listing.definition.steps.flatMap(({ gate }) => (gate === undefined ? [] : [{ gate }]));
+    return { ...listing, missing: missingVerifiers({ phases }, verifiers) };
+  });
+  if (named !== undefined) logListings("routed workflow", "workflow", log, named);
 }
 
 /** Lists workflows. If they cannot be listed, now or later, everything else is served all the same. */
@@ -53,15 +72,24 @@ interface Listing {
   readonly name: string;
   readonly status: "ready" | "broken";
   readonly diagnostics: readonly Diagnostic[];
+  /** The verifiers that it needs and the server lacks. */
+  readonly missing?: readonly string[] | undefined;
 }
 
 function logListings(kind: string, key: string, log: Logger, listings: readonly Listing[]): void {
-  for (const { name, status, diagnostics } of listings) {
+  for (const { name, status, diagnostics, missing } of listings) {
+    if (missing !== undefined) {
+      const isOwn = missing.some((verifier) => aboutVerifier(verifier) === undefined);
+      const remedy = isOwn ? "only a host that registers them can start it" : "give --project";
+      log.warn({ [key]: name, verifiers: missing }, `not ready: its gates need verifiers that are missing; ${remedy}`);
+    }
     if (status === "ready") continue;
     const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
     log.warn({ [key]: name, errors }, "broken workflow");
   }
-  const ready = listings.flatMap(({ name, status }) => (status === "ready" ? [name] : []));
+  const ready = listings.flatMap(({ name, status, missing }) =>
+    status === "ready" && missing === undefined ? [name] : [],
+  );
   if (ready.length === 0) log.warn(`there is no ${kind} that can be started`);
   log.info({ workflows: ready }, `${kind}s`);
 }

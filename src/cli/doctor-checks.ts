@@ -240,11 +240,12 @@ export async function checkWorkflows(options: ServedOptions, project: string): P
   const { workflows = [], routed, includeRoot = [] } = options;
   const findings: Finding[] = [];
   for (const folder of workflows) {
-    const find = async (path: string) => findWorkflows(path, await verifiersOf(options));
+    const find = async (path: string) => findWorkflows(path, { verifiers: await verifiersOf(options) });
     findings.push(...(await checkFolder(folder, project, find, options)));
   }
   if (routed !== undefined) {
-    const find = async (path: string) => findRouted(path, includeRoot, new Set(), await verifiersOf(options));
+    const find = async (path: string) =>
+      findRouted(path, includeRoot, new Set(), { verifiers: await verifiersOf(options) });
     findings.push(...(await checkFolder(routed, project, find, options)));
   }
   return findings;

@@ -47,22 +47,27 @@ export interface FoundWorkflow extends FoundFiles {
   readonly read: ReadWorkflow;
 }
 
-/** The verifiers of a host, by name; undefined if they are not known. */
-type HostVerifiers = Readonly<Record<string, Verifier>> | undefined;
+/** What is known of the verifiers of a host. */
+interface HostVerifiers {
+  /** Those of serve, by name; undefined if they are not known. */
+  readonly verifiers?: Readonly<Record<string, Verifier>> | undefined;
+  /** The names of its own. */
+  readonly own?: readonly string[];
+}
 
-/** Reads the phased workflow in a folder, or those in its subfolders; with `verifiers`, as the host that has them. */
-export async function findWorkflows(folder: string, verifiers?: HostVerifiers): Promise<FoundWorkflow[]> {
+/** Reads the phased workflow in a folder, or those in its subfolders; as the `host` that has its verifiers. */
+export async function findWorkflows(folder: string, host: HostVerifiers = {}): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path, { refuse: secretIn });
   // Even an unreadable metadata.json makes the folder a workflow.
   if ((await inside.list(".")).some((entry) => entry.path === METADATA_FILE)) {
     const sandbox = await openSandbox(dirname(path), { refuse: secretIn });
-    const found = await readFolder(sandbox, basename(path), "", verifiers);
+    const found = await readFolder(sandbox, basename(path), "", host);
     return found === undefined ? [] : [found];
   }
   const workflows: FoundWorkflow[] = [];
   for (const type of await workflowNames(inside)) {
-    const found = await readFolder(inside, type, type, verifiers).catch((error: unknown) => failed(type, error));
+    const found = await readFolder(inside, type, type, host).catch((error: unknown) => failed(type, error));
     if (found !== undefined) workflows.push(found);
   }
   return workflows;
@@ -79,7 +84,7 @@ async function readFolder(
   sandbox: Sandbox,
   type: string,
   folder: string,
-  verifiers: HostVerifiers,
+  host: HostVerifiers,
 ): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
@@ -93,7 +98,7 @@ async function readFolder(
     const gate: GateDefinition = { kind: "plan", tasks: [], items: [], verify };
     gates.push({ gate, where: "each phase of a plan", file: METADATA_FILE });
   }
-  const ofVerifiers = await verifierFaults(gates, source, verifiers);
+  const ofVerifiers = await verifierFaults(gates, source, host);
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, gates, source };
 }
 
@@ -110,22 +115,20 @@ export async function findRouted(
   folder: string,
   includeRoots: readonly string[],
   phased: ReadonlySet<string>,
-  verifiers?: HostVerifiers,
+  host: HostVerifiers = {},
 ): Promise<FoundFiles[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path);
   if (phased.size === 0 && (await isRouted(inside, "."))) {
     const source = new FileTexts({ root: dirname(path) });
-    return [await readRouted(new RoutedFolders({ source, includeRoots }), source, [basename(path), ""], verifiers)];
+    return [await readRouted(new RoutedFolders({ source, includeRoots }), source, [basename(path), ""], host)];
   }
   const source = new FileTexts({ root: path });
   const folders = new RoutedFolders({ source, includeRoots });
   const found: FoundFiles[] = [];
   for (const name of await workflowNames(inside)) {
     if (phased.has(name) || !(await isRouted(inside, name))) continue;
-    found.push(
-      await readRouted(folders, source, [name, name], verifiers).catch((error: unknown) => failed(name, error)),
-    );
+    found.push(await readRouted(folders, source, [name, name], host).catch((error: unknown) => failed(name, error)));
   }
   return found;
 }
@@ -143,7 +146,7 @@ async function readRouted(
   folders: RoutedFolders,
   source: FileTexts,
   [name, folder]: readonly [name: string, folder: string],
-  verifiers: HostVerifiers,
+  host: HostVerifiers,
 ): Promise<FoundFiles> {
   const { definition, diagnostics, taken } = await folders.read(name);
   const textOf = async (file: string) => {
@@ -153,7 +156,7 @@ async function readRouted(
   const gates = (definition?.steps ?? []).flatMap(({ name: step, file = "index.md", gate }) =>
     gate === undefined ? [] : [{ gate, where: `the step ${step}`, file }],
   );
-  const ofVerifiers = await verifierFaults(gates, textOf, verifiers);
+  const ofVerifiers = await verifierFaults(gates, textOf, host);
   return { type: name, folder, read: { diagnostics: [...diagnostics, ...ofVerifiers], taken }, gates, source: textOf };
 }
 
@@ -166,7 +169,7 @@ export function pathOf(name: string, file: string): string {
 async function verifierFaults(
   gates: readonly PlacedGate[],
   source: (file: string) => Promise<string | undefined>,
-  verifiers: HostVerifiers,
+  { verifiers, own = [] }: HostVerifiers,
 ): Promise<Diagnostic[]> {
   const found: Diagnostic[] = [];
   if (gates.every(({ gate }) => checksOf(gate).length === 0)) return found;
@@ -178,8 +181,9 @@ async function verifierFaults(
       found.push({ file, ...placeOf(at, text), ...diagnostic });
     for (const check of checksOf(gate)) {
       const { verifier, params } = check;
+      if (own.includes(verifier)) continue;
       if (!KNOWN.includes(verifier)) {
-        if (!unknown.has(verifier)) add(verifier, unknownVerifier(where, verifier, verifiers === undefined));
+        if (!unknown.has(verifier)) add(verifier, unknownVerifier(where, verifier, own, verifiers === undefined));
         unknown.add(verifier);
         continue;
       }
@@ -220,14 +224,14 @@ async function allowingAll(gates: readonly PlacedGate[]): Promise<Readonly<Recor
 
 const KNOWN: readonly string[] = Object.keys(BUILT_IN);
 
-function unknownVerifier(where: string, name: string, mayExist: boolean) {
-  const similar = nearest(name, KNOWN);
+function unknownVerifier(where: string, name: string, own: readonly string[], mayExist: boolean) {
+  const similar = nearest(name, [...own, ...KNOWN]);
   const meant = similar === undefined ? "" : `Did you mean ${shown(similar)}? `;
   return {
     severity: mayExist ? ("warning" as const) : ("error" as const),
     code: "VERIFIER_UNKNOWN",
     message: `${where} names the verifier ${shown(name)}, which phasegate serve does not have`,
-    hint: `${meant}Only a host that registers it can start this workflow.`,
+    hint: `${meant}Only a host that registers it can start this workflow. If yours does, give --verifier ${name}.`,
   };
 }
 

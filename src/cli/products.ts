@@ -194,7 +194,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
       // Loaded here: clients have the list of tools 10 ms sooner.
       const { logWorkflows, warnMissing } = await import("./announce.js");
-      warnMissing(await logWorkflows(content, log), { canApprove, canSearch }, log);
+      warnMissing(await logWorkflows(content, basis.verifiers ?? {}, log), { canApprove, canSearch }, log);
     };
     const answerWithinMs = answerWithin === 0 ? Number.POSITIVE_INFINITY : answerWithin * 1000;
     const tool = { maxTokens, actions, answerWithinMs, absentTools: canSearch ? undefined : [SEARCH_TOOL] };
@@ -237,7 +237,7 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
     log.info({ decider: name }, "decider");
     return {
       routed: engine,
-      announce: async () => (await import("./announce.js")).logRoutedWorkflows(workflows, log),
+      announce: async () => (await import("./announce.js")).logRoutedWorkflows(workflows, basis.verifiers ?? {}, log),
       http: { routed: engine },
       register: (server, { actor, telemetry }) => {
         registerRoutedTools(server, actor === undefined ? engine : engine.as(actor), {

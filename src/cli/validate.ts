@@ -11,7 +11,7 @@ import { gateFileText } from "../workflow/infer/document-gate.js";
 import { shown } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import type { FieldGate } from "../workflow/structure.js";
-import { argument, command, flag, group, logLevelOption, parsed, wholeNumber } from "./command.js";
+import { argument, command, flag, group, logLevelOption, parsed, repeated, wholeNumber } from "./command.js";
 import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import { type FoundFiles, type FoundWorkflow, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
@@ -31,7 +31,8 @@ The exit code is 1 if there are errors; with --strict, also if there are warning
 started.
 
 Give --project, --allow-command, --allow-host and --allow-env as for serve: gates are then checked as serve checks them
-when a session is started, so "ok" means that it starts. Without --project, only what no server accepts is an error.`;
+when a session is started, so "ok" means that it starts. Without --project, only what no server accepts is an error.
+--verifier names what another host registers: it counts as known, and its params are not checked.`;
 
 export const validateCommand = command({
   name: "validate",
@@ -46,14 +47,16 @@ export const validateCommand = command({
     logLevel: logLevelOption(),
     project: projectOption(),
     ...verifierOptions(),
+    verifier: parsed("--verifier <name>", "a verifier that your own host registers; may be repeated", repeated),
   },
   help: HELP,
-  async run({ json, includeRoot = [], starters, strict, ...options }, terminal, given) {
+  async run({ json, includeRoot = [], starters, strict, verifier: own = [], ...options }, terminal, given) {
     const folder = folderOf(given, starters);
     const path = await requireFolder(folder, "the workflow folder");
     const verifiers = await hostVerifiers(options);
-    const phased = await findWorkflows(path, verifiers);
-    const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), verifiers);
+    const host = { verifiers, own };
+    const phased = await findWorkflows(path, host);
+    const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), host);
     const found: FoundFiles[] = [...phased, ...routed];
     found.sort((one, other) => (one.type < other.type ? -1 : 1));
     if (found.length === 0) {

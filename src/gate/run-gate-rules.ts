@@ -34,7 +34,9 @@ export async function createRules(gate: FieldGate, place?: GatePlace): Promise<C
   for (const { rule, field } of rulesOf(gate)) {
     const params = rule.params ?? {};
     const compiled = compiler.compile(rule.cel, field === undefined ? { params } : { value: field.type, params });
-    if (!compiled.ok) broken.push(ruleProblem(rule, field, undefined, `can't be run: ${compiled.why}`));
+    // Its author reads the hint; an agent could not follow it.
+    const hint = compiled.ok || place === undefined ? "" : ` (${compiled.hint})`;
+    if (!compiled.ok) broken.push(ruleProblem(rule, field, undefined, `can't be run: ${compiled.why}${hint}`));
     else ready.push({ rule, field, params: ruleParams(params).value, compiled, run: boundedRule(compiled) });
   }
   const read = fieldsRead(gate, ready);

@@ -192,8 +192,8 @@ export async function migrate(
   const { by, idempotencyKey } = request;
   const { session, structure: pinned, unapproved } = await loadSession(context, id);
   if (unapproved !== undefined) throw notAccepted(unapproved);
-  const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
-  const { structure, tasks } = await withPlan(context, session, pinned, newest);
+  const newest = await requireWorkflow(context.options, session.head.workflowType);
+  const { structure, tasks } = await withPlan(context, session, pinned, newest.structure);
   await requireVerifiers(structure, context.options);
   await requireRules(newest, context.options.clock);
   // The newest structure is no part of what the caller asks for: it may have changed when the call is repeated.

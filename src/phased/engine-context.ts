@@ -5,7 +5,6 @@
 import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { Caller } from "../ports/actor.js";
-import type { FullClock } from "../ports/clock.js";
 import type { Content, ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import type { FilledText, OwnText } from "../template/template.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
@@ -19,7 +18,7 @@ import type { ArtifactNames, Pinned } from "./pinned.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import type { PhasedKernel, PhasedSession } from "./state/machine.js";
-import type { VerifyContext } from "./verify/run-verifiers.js";
+import { missingVerifiers, type Verifiers, type VerifyContext } from "./verify/run-verifiers.js";
 
 /** What the operations of an engine share. */
 export interface EngineContext extends Pick<VerifyContext, "beginnings" | "onChecks"> {
@@ -94,17 +93,19 @@ export interface TextView {
 /** The workflows of a content provider. */
 export class WorkflowList {
   readonly #content: ContentProvider;
+  readonly #verifiers: Verifiers;
   readonly #timed: TimedReads<WorkflowListing>;
   /** Structures that were checked already: those of a caching provider are checked once. */
   readonly #sound = new WeakSet<WorkflowStructure>();
 
-  constructor(content: ContentProvider, clock: FullClock) {
+  constructor({ content, clock, verifiers }: Pick<ResolvedOptions, "content" | "clock" | "verifiers">) {
     this.#content = content;
+    this.#verifiers = verifiers;
     this.#timed = new TimedReads(broken, clock);
   }
 
   /**
-   * Lists all workflows by type; broken ones with their diagnostics. Rejects if the provider's `list` or `types` does.
+   * Lists all workflows by type; broken ones with their diagnostics, others with the verifiers that are missing. Rejects if the provider's `list` or `types` does.
    */
   async all(): Promise<readonly WorkflowListing[]> {
     if (this.#content.types === undefined) {
@@ -136,10 +137,10 @@ export class WorkflowList {
       if (isListing(listing)) {
         type = listing.type;
         if (listing.status === "broken") return listing;
-        if (this.#sound.has(listing.definition.structure)) return listing;
-        structureSchema.parse(listing.definition.structure);
-        this.#sound.add(listing.definition.structure);
-        return listing;
+        const { structure } = listing.definition;
+        if (!this.#sound.has(structure)) structureSchema.parse(structure);
+        this.#sound.add(structure);
+        return { ...listing, missingVerifiers: missingVerifiers(structure, this.#verifiers) };
       }
       return broken(type, unreadable(new TypeError()));
     } catch (error) {

@@ -3,7 +3,8 @@ import { type EngineParts, partsFor, SessionEngine, shellOf } from "../engine/en
 import { type Actor, type Authorize, byOwner } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import { Operations } from "../runtime/operations.js";
-import type { PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
+import type { PhaseNumberOf } from "../workflow/inferred-types.js";
+import type { Workflow } from "../workflow/workflow-input.js";
 import type { AwaitedApproval, AwaitedWaiver } from "./approval/ledger.js";
 import type { CleanupRequest, CleanupResult } from "./lists.js";
 import { type EngineNotifications, Notifications } from "./notifications.js";
@@ -68,7 +69,7 @@ export class Engine extends SessionEngine<EngineNotifications, SessionCommit> {
     return new Session(this.#parts.operations, this.#shared, sessionId, workflowOrId.definition.structure.type);
   }
 
-  /** Lists all workflows; broken ones with their diagnostics. */
+  /** Lists all workflows; broken ones with their diagnostics, others with the verifiers that this engine lacks. */
   listWorkflows(): Promise<readonly WorkflowListing[]> {
     return this.#parts.operations.run("listWorkflows", ({ workflows }) => workflows.all());
   }

@@ -12,6 +12,7 @@ import { unaskedFields, waivableProblems, waivedNames } from "../gate/waivers.js
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
+import { PhaseNames } from "../workflow/phase-names.js";
 import type { GateDefinition, PhaseDefinition, Reveal, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, type AwaitedWaiver, awaitedBy, awaitedWaiverBy } from "./approval/ledger.js";
 import { loadArtifacts } from "./artifacts.js";
@@ -222,12 +223,23 @@ function asksFor(name: string, gate: GateDefinition): boolean {
   return gate.kind === "fields" && rulesOf(gate).some(({ rule }) => rule.cel.includes(name));
 }
 
+/**
+ * Returns the artifacts of the phases before the current one by each of their keys. Names are not enumerable: a rule that
+ * counts artifacts, or goes through them, finds each once, under its number.
+ */
 async function artifactsBefore(
   context: EngineContext,
   session: PhasedSession,
   { phases }: WorkflowStructure,
 ): Promise<Record<string, JsonValue>> {
   const earlier = new Set(phases.slice(0, session.head.position).map(({ number }) => number));
-  const found = (await loadArtifacts(context, session)).filter(({ phase }) => earlier.has(phase));
-  return Object.fromEntries(found.map(({ phase, artifact }) => [String(phase), artifact]));
+  const names = new PhaseNames(phases);
+  const found: Record<string, JsonValue> = {};
+  for (const { phase, artifact } of await loadArtifacts(context, session)) {
+    if (!earlier.has(phase)) continue;
+    for (const key of names.keysOf(phase)) {
+      Object.defineProperty(found, key, { value: artifact, enumerable: key === String(phase) });
+    }
+  }
+  return found;
 }

@@ -232,7 +232,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const artifactNames = new ArtifactNames(kernel);
   const approvalGuard = new ApprovalGuard(kernel, options.approvals, PHASED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ phase }: SessionHead) => phase);
-  const workflows = new WorkflowList(options.content, options.clock);
+  const workflows = new WorkflowList(options);
   const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
     notifications.notify("verifying", { sessionId, ...checks });
   return { options, kernel, workflows, pinned, artifactNames, beginnings, onChecks, approvalGuard, notifications };

@@ -4,8 +4,9 @@ import type { Receipt } from "../log/commit.js";
 import type { Owner } from "../ports/actor.js";
 import type { Operations } from "../runtime/operations.js";
 import { isOpen } from "../workflow/host-options.js";
+import type { EvidenceOf, PhaseNumberOf } from "../workflow/inferred-types.js";
 import type { JsonObject } from "../workflow/json.js";
-import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
+import type { Workflow } from "../workflow/workflow-input.js";
 import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
 import type {
   ApprovalResult,

@@ -19,14 +19,16 @@ import {
   skipFault,
   unknownOptions,
 } from "../rules/options.js";
+import { aboutVerifier } from "../workflow/built-in-verifiers.js";
 import { sinceFault } from "../workflow/gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
+import { PhaseNames } from "../workflow/phase-names.js";
 import { findOptions } from "../workflow/placeholders.js";
 import type { VerifyDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { asJson } from "./artifacts.js";
 import type { ResolvedOptions } from "./options.js";
-import { type VerifiedPhase, type Verifiers, verifierOf } from "./verify/run-verifiers.js";
+import { missingVerifiers, type VerifiedPhase, type Verifiers, verifierOf } from "./verify/run-verifiers.js";
 
 /** The largest options, in bytes of JSON. */
 const OPTIONS_MAX_BYTES = 64 * 1024;
@@ -108,16 +110,20 @@ const TURN_MS = 20;
  * Throws `DEFINITION_INVALID` if a rule of a workflow can't run: nothing would pass such a gate. Files are checked when
  * they are read; a definition in code only here, since the language of rules is loaded on demand.
  */
-export async function requireRules(structure: WorkflowStructure, clock: FullClock): Promise<void> {
+export async function requireRules(
+  { structure, schemas }: Pick<WorkflowDefinition, "structure" | "schemas">,
+  clock: FullClock,
+): Promise<void> {
   if (runnable.has(structure)) return;
   const diagnostics: string[] = [];
   const takeTurns = turns(clock, TURN_MS);
   const { phases, startPhase } = structure;
-  const numbers = phases.map(({ number }) => number);
+  const names = new PhaseNames(phases);
+  const before = phases.map(({ number, gate }) => ({ number, gate, schema: schemas.get(number) }));
   for (const { number, skipWhen, gate } of phases) {
     const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
     if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);
-    const faults = await ruleFaults(gate, { phase: number, phases: numbers, startPhase, before: phases });
+    const faults = await ruleFaults(gate, { phase: number, phases: names, startPhase, before });
     diagnostics.push(...faults.map(({ message }) => `phase ${number}: ${message}`));
     await takeTurns();
   }
@@ -153,12 +159,14 @@ export async function requireVerifiers(
   { verifiers, clock }: Pick<ResolvedOptions, "verifiers" | "clock">,
 ): Promise<void> {
   const { type, phases, startPhase } = workflow;
-  const numbers = startPhase === undefined ? [] : phases.map(({ number }) => number);
+  // A pinned check has the number of its phase.
+  const numbers = new PhaseNames(startPhase === undefined ? [] : phases.map(({ number }) => ({ number, name: "" })));
   const diagnostics: string[] = [];
   const takeTurns = turns(clock, TURN_MS);
   for (const { number, gate } of phases) {
     for (const check of checksOf(gate)) {
-      const since = sinceFault(check, { phase: number, phases: numbers, startPhase });
+      const isKnown = aboutVerifier(check.verifier)?.since === true || comparesWithSnapshot(check, verifiers);
+      const since = sinceFault(check, { phase: number, phases: numbers, startPhase }, isKnown);
       const fault =
         since === undefined ? await faultOf(check, verifiers) : `${shown(check.verifier)}: ${since.message}`;
       if (fault !== undefined) diagnostics.push(`phase ${number}${inField(check)}: ${fault}`);
@@ -166,10 +174,10 @@ export async function requireVerifiers(
     }
   }
   refuseFaults(type, "run by this host", diagnostics, () => {
-    const missing = missingNames(phases, verifiers);
-    if (missing.length === 0)
+    const missing = missingVerifiers({ phases }, verifiers);
+    if (missing === undefined)
       return "Correct the params of the gate's `verify`, or let the host allow what they ask for.";
-    return `The host must register ${missing.join(", ")}: createEngine({ verifiers }), with createVerifiers() of phasegate/verify for the built-in ones (phasegate serve: --project).`;
+    return `The host must register ${missing.map(shown).join(", ")}: createEngine({ verifiers }), with createVerifiers() of phasegate/verify for the built-in ones (phasegate serve: --project).`;
   });
 }
 
@@ -253,11 +261,10 @@ export async function faultOf(
   );
 }
 
-function inField({ field }: VerifyDefinition): string {
-  return field === undefined ? "" : `, ${shown(field)}`;
+function comparesWithSnapshot({ verifier }: VerifyDefinition, verifiers: Verifiers): boolean {
+  return verifierOf(verifiers, verifier)?.snapshot !== undefined;
 }
 
-function missingNames(phases: VerifiedWorkflow["phases"], verifiers: Verifiers): string[] {
-  const names = phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier));
-  return [...new Set(names)].filter((name) => verifierOf(verifiers, name) === undefined).map(shown);
+function inField({ field }: VerifyDefinition): string {
+  return field === undefined ? "" : `, ${shown(field)}`;
 }

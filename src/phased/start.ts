@@ -119,7 +119,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
   await requireVerifiers(structure, options);
   await requireFittingOptions(structure, settings, options);
-  await requireRules(definition.structure, options.clock);
+  await requireRules(definition, options.clock);
   const hasSkips = structure.phases.some(({ skipWhen }) => skipWhen !== undefined);
   const skips = hasSkips ? await skipsWith(structure, settings) : undefined;
   const start = structure.phases.findIndex(({ number }) => number === structure.startPhase);

@@ -16,6 +16,8 @@ export type WorkflowListing =
       readonly definition: WorkflowDefinition;
       /** Warnings. */
       readonly diagnostics: readonly Diagnostic[];
+      /** The verifiers that its gates need and the engine lacks, so that it can't be started. An engine sets it. */
+      readonly missingVerifiers?: readonly string[] | undefined;
     }
   | {
       readonly status: "broken";

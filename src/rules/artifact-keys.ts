@@ -3,46 +3,56 @@
  * reads another one could never be evaluated, so its gate would stay shut.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import type { GateDefinition, GatePlace } from "../workflow/gate-definition.js";
+import type { EarlierPhase, GatePlace } from "../workflow/gate-definition.js";
+import { fieldsGiven } from "../workflow/json-schema.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { EarlierPhases, WhyAndHint } from "./rule-types.js";
 import { keyIn } from "./tree.js";
 
 /** Returns what the rules of a gate can read of the phases before its own. */
-export function earlierPhases({ phase, before = [], startPhase = 0 }: GatePlace): EarlierPhases {
+export function earlierPhases({ phase, phases, before = [], startPhase = 0 }: GatePlace): EarlierPhases {
   const earlier = before.filter(({ number }) => number < phase && number >= startPhase);
-  return new Map(earlier.map(({ number, gate }) => [String(number), fieldsOf(gate)]));
+  return { phases, fields: new Map(earlier.map((one) => [one.number, fieldsOf(one)])) };
 }
 
-function fieldsOf(gate: GateDefinition): readonly string[] | undefined {
-  return gate.kind === "fields" ? gate.fields.map(({ name }) => name) : undefined;
+function fieldsOf({ gate, schema }: EarlierPhase): readonly string[] | undefined {
+  if (gate.kind === "fields") return gate.fields.map(({ name }) => name);
+  return schema && fieldsGiven(schema);
 }
 
 /** Returns why a rule can't read the artifacts that it names; undefined if it can, or if `earlier` is not known. */
 export function artifactFault(nodes: readonly ASTNode[], earlier: EarlierPhases | undefined): WhyAndHint | undefined {
   if (earlier === undefined) return undefined;
+  const { phases, fields: known } = earlier;
   for (const node of nodes) {
     const phase = phaseIn(node);
-    if (phase !== undefined && !earlier.has(phase)) return noPhase(phase, [...earlier.keys()]);
+    const fault = phase === undefined ? undefined : phaseFault(phase, earlier);
+    if (fault !== undefined) return fault;
     const { of, key } = keyIn(node) ?? {};
     const within = of && phaseIn(of);
-    const fields = within === undefined ? undefined : earlier.get(within);
+    const number = within === undefined ? undefined : phases.find(within);
+    const fields = number === undefined ? undefined : known.get(number);
     if (key === undefined || fields === undefined || fields.includes(key)) continue;
     const meant = nearest(key, fields);
     const names = fields.slice(0, 20).join(", ");
     const hint = meant === undefined ? `Write one of its fields: ${names}.` : `Did you mean ${shown(meant)}?`;
-    return [`the evidence of phase ${within} has no field ${shown(key)}`, hint];
+    return [`the evidence of phase ${number} has no field ${shown(key)}`, hint];
   }
   return undefined;
 }
 
-function noPhase(phase: string, earlier: readonly string[]): WhyAndHint {
-  const why = `artifacts has no phase ${shown(phase)}: only phases before the rule's own have artifacts`;
+function phaseFault(key: string, { phases, fields }: EarlierPhases): WhyAndHint | undefined {
+  const shared = phases.sharedFault(key);
+  if (shared !== undefined) return [shared.message, shared.hint];
+  const number = phases.find(key);
+  if (number !== undefined && fields.has(number)) return undefined;
+  const why = `artifacts has no phase ${shown(key)}: only phases before the rule's own have artifacts`;
+  const earlier = [...fields.keys()];
   if (earlier.length === 0) return [why, "No phase comes before this one: write a rule over evidence."];
-  return [why, `Write one of the phases before: ${earlier.join(", ")}.`];
+  return [why, `Write one of the phases before: ${phases.list(earlier)}.`];
 }
 
-/** Returns the phase that a node names: `artifacts["1"]`, `artifacts[1]`, `"1" in artifacts`. */
+/** Returns the key of the phase that a node names: `artifacts.test`, `artifacts["1"]`, `artifacts[1]`, `"1" in artifacts`. */
 function phaseIn(node: ASTNode): string | undefined {
   const { of, key } = keyIn(node) ?? {};
   return of?.op === "id" && of.args === "artifacts" ? key : undefined;

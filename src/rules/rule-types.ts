@@ -1,10 +1,16 @@
 /** The types that the files of the rule language share: scopes, compiled rules and faults. */
 import type { ASTNode, Environment } from "@marcbachmann/cel-js";
 import type { JsonObject } from "../workflow/json.js";
+import type { PhaseNames } from "../workflow/phase-names.js";
 import type { FieldDefinition, FieldType } from "../workflow/structure.js";
 
-/** The earlier phases by number, each with the names of its fields; undefined if it may have any. */
-export type EarlierPhases = ReadonlyMap<string, readonly string[] | undefined>;
+/** The phases whose artifacts a rule can read. */
+export interface EarlierPhases {
+  /** All phases of the workflow. */
+  readonly phases: PhaseNames;
+  /** Those before the rule's own by number, each with the names of its fields; undefined if it may have any. */
+  readonly fields: ReadonlyMap<number, readonly string[] | undefined>;
+}
 
 /** The part of a field that rules need. */
 export type RuleField = Pick<FieldDefinition, "name" | "type">;

@@ -110,7 +110,7 @@ export const DIAGNOSTIC_CODES = {
   PHASE_DUPLICATE: "a phase number appears twice",
   PHASE_FILE_MISSING: "the text of a phase is missing",
   PHASE_UNLISTED: "a phase's folder that the metadata doesn't list",
-  START_PHASE_UNKNOWN: "start_phase is not the number of a phase",
+  START_PHASE_UNKNOWN: "start_phase is not the number or the name of a phase",
   DOCUMENT_MISSING: "a text names a file that the workflow's folder doesn't have",
   TITLE_MISSING: "a phase or task has a name neither in the metadata nor in its text",
   TASK_DUPLICATE: "a task number appears twice in a phase",

@@ -1,9 +1,12 @@
 /**
  * The four kinds of gates that a session pins, as plain JSON: one schema for each part gives its type and checks it.
  */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod/mini";
 import { aboutVerifier } from "./built-in-verifiers.js";
 import { isJsonObject, type JsonObject, storedObjectSchema, storedValueSchema } from "./json.js";
+import { shown } from "./names.js";
+import { PhaseNames } from "./phase-names.js";
 
 /** The types of evidence fields. `any` is for a field of which only the name is known. */
 export const FIELD_TYPES = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
@@ -200,52 +203,84 @@ export function openPhases(phases: readonly { readonly number: number; readonly 
 /** Stands for the start of the session, where {@link sinceOf} returns the number of a phase. */
 export const SESSION_START = -1;
 
-/** Returns the phase whose passing a check's `since` names; {@link SESSION_START} for `since: start`. */
-export function sinceOf({ since }: JsonObject): number | undefined {
-  if (since === "start") return SESSION_START;
+/** Returns the phase whose passing the `since` of a pinned check names; {@link SESSION_START} for `since: start`. */
+export function sinceOf(params: JsonObject): number | undefined {
+  if (params.since === "start") return SESSION_START;
+  const key = sinceKey(params);
+  return typeof key === "number" ? key : undefined;
+}
+
+/** Returns the phase that `since` names, by number or by another key; undefined if it names none. */
+function sinceKey({ since }: JsonObject): number | string | undefined {
+  if (typeof since === "string") return since;
   if (!isJsonObject(since) || Object.keys(since).length !== 1) return undefined;
-  return typeof since.phase === "number" && Number.isInteger(since.phase) ? since.phase : undefined;
+  const { phase } = since;
+  return typeof phase === "string" || (typeof phase === "number" && Number.isInteger(phase)) ? phase : undefined;
 }
 
 /** The phase of a gate, among those of its workflow. */
 export interface GatePlace {
   readonly phase: number;
-  /** All phases, in ascending order; empty for a step of a routed workflow. */
-  readonly phases: readonly number[];
+  /** All phases, in ascending order; none for a step of a routed workflow. */
+  readonly phases: PhaseNames;
   /** The phase that sessions begin with. Default: the first one. */
   readonly startPhase?: number | undefined;
   /** The phases before it that have been read, with their gates. */
-  readonly before?: readonly { readonly number: number; readonly gate: GateDefinition }[];
+  readonly before?: readonly EarlierPhase[];
+}
+
+/** A phase with its gate, and the schema of the gate if it has one. */
+export interface EarlierPhase {
+  readonly number: number;
+  readonly gate: GateDefinition;
+  readonly schema?: StandardSchemaV1 | undefined;
 }
 
 /** The place of a gate that belongs to no phase. */
-export const NO_PHASES: GatePlace = { phase: 0, phases: [] };
+export const NO_PHASES: GatePlace = { phase: 0, phases: new PhaseNames([]) };
 
-/** Returns why the parameter `since` of a check can't be used at a place, and what to write; undefined if it can. */
+/**
+ * Returns why the parameter `since` of a check can't be used at a place, and what to write; undefined if it can. `isKnown` is
+ * true if the verifier compares with a snapshot: another one may mean something else by it.
+ */
 export function sinceFault(
-  { verifier, params }: VerifyDefinition,
-  { phase, phases, startPhase = phases[0] }: GatePlace,
+  { verifier, params }: Pick<VerifyDefinition, "verifier" | "params">,
+  { phase, phases, startPhase = phases.numbers[0] }: GatePlace,
+  isKnown = aboutVerifier(verifier)?.since === true,
 ): { readonly message: string; readonly hint: string } | undefined {
-  const since = sinceOf(params);
-  if (since === undefined) {
-    const isWrong = aboutVerifier(verifier)?.since === true && params.since !== undefined;
-    const message = "`since` must name a phase by its number, or the start";
-    const hint = "Write since: {phase: 1}, with the number of an earlier phase, or since: start.";
-    return isWrong ? { message, hint } : undefined;
+  const { since } = params;
+  const key = sinceKey(params);
+  if (key === undefined) {
+    const hint = "Write since: {phase: 1}, with the number or the name of an earlier phase, or since: start.";
+    return isKnown && since !== undefined ? { message: "`since` must name a phase, or the start", hint } : undefined;
   }
-  if (phases.length === 0) {
+  const shared = phases.sharedFault(String(key));
+  const named = phases.find(String(key));
+  if (typeof since === "string" && since !== "start" && !isKnown && named === undefined && shared === undefined) {
+    return undefined;
+  }
+  if (phases.numbers.length === 0) {
     const hint = "Leave it out: the check compares with the time when the step was entered.";
     return { message: "`since` can't name a phase here: a routed workflow has steps", hint };
   }
-  if (since === SESSION_START) return undefined;
+  if (since === "start") return undefined;
+  if (shared !== undefined) return { message: `\`since\`: ${shared.message}`, hint: shared.hint };
   const start = startPhase ?? 0;
-  const earlier = phases.filter((number) => number < phase && number >= start);
+  const earlier = phases.numbers.filter((number) => number < phase && number >= start);
   const hint =
     earlier.length === 0
       ? "Leave `since` out: no phase comes before this one. The check then compares with the start of its own phase."
-      : `Write one of the phases before: ${earlier.join(", ")}. Without \`since\` the check compares with the start of its own phase.`;
-  if (!phases.includes(since)) return { message: `\`since\` names phase ${since}, which does not exist`, hint };
-  if (since >= phase) return { message: `\`since\` names phase ${since}, which is not before phase ${phase}`, hint };
-  if (since >= start) return undefined;
-  return { message: `\`since\` names phase ${since}, which no session passes: they begin with phase ${start}`, hint };
+      : `Write one of the phases before: ${phases.list(earlier)}. Without \`since\` the check compares with the start of its own phase.`;
+  const said = typeof key === "number" ? `phase ${key}` : `the phase ${shown(key)}`;
+  if (named === undefined) return { message: `\`since\` names ${said}, which does not exist`, hint };
+  if (named >= phase) return { message: `\`since\` names ${said}, which is not before phase ${phase}`, hint };
+  if (named >= start) return undefined;
+  return { message: `\`since\` names ${said}, which no session passes: they begin with phase ${start}`, hint };
+}
+
+/** Returns the parameters of a check as they are pinned: `since` has the number of its phase. */
+export function withSinceNumber(params: JsonObject, phases: PhaseNames): JsonObject {
+  const key = params.since === "start" ? undefined : sinceKey(params);
+  const phase = typeof key === "string" ? phases.find(key) : undefined;
+  return phase === undefined ? params : { ...params, since: { phase } };
 }

@@ -12,11 +12,23 @@ import { nearest, shown } from "./names.js";
  * also of zod/mini and of what JSON Schema can't say. It is only shown to agents.
  */
 export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
+  return converted(schema, "input");
+}
+
+/** Returns the fields that a schema can give; undefined if it may give others, or does not say. */
+export function fieldsGiven(schema: StandardSchemaV1): readonly string[] | undefined {
+  const { type, properties, additionalProperties, ...others } = converted(schema, "output") ?? {};
+  const isClosed = type === "object" && additionalProperties === false && isJsonObject(properties);
+  const isWhole = !["patternProperties", "allOf", "anyOf", "oneOf", "$ref"].some((key) => key in others);
+  return isClosed && isWhole ? Object.keys(properties) : undefined;
+}
+
+function converted(schema: StandardSchemaV1, io: "input" | "output"): JsonObject | undefined {
   const standard: object = schema["~standard"];
-  const own = "jsonSchema" in standard && isConverter(standard.jsonSchema) ? standard.jsonSchema : undefined;
+  const own = "jsonSchema" in standard && isConverter(standard.jsonSchema, io) ? standard.jsonSchema : undefined;
   return (
-    (own && asShown(() => own.input({ target: "draft-2020-12" }))) ??
-    (isZod(schema) ? asShown(() => z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })) : undefined)
+    (own && asShown(() => own[io]({ target: "draft-2020-12" }))) ??
+    (isZod(schema) ? asShown(() => z.toJSONSchema(schema, { io, unrepresentable: "any" })) : undefined)
   );
 }
 
@@ -77,8 +89,11 @@ export function noJsonIn(schema: StandardSchemaV1): { readonly place: string; re
   return found;
 }
 
-function isConverter(value: unknown): value is { input(options: { target: string }): unknown } {
-  return typeof value === "object" && value !== null && "input" in value && typeof value.input === "function";
+function isConverter<IO extends string>(
+  value: unknown,
+  io: IO,
+): value is Record<IO, (options: { target: string }) => unknown> {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, io) === "function";
 }
 
 /** Removes the bounds of safe integers, which zod adds to every integer and which agents don't need. */

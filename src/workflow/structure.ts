@@ -6,6 +6,8 @@
  * - gate-definition.ts: the four kinds of gates, and what each can ask for
  * - built-in-verifiers.ts: the names of the built-in verifiers, and what is known of each without its host
  * - workflow-input.ts: the input of `defineWorkflow`, and what is said of a wrong one
+ * - inferred-types.ts: which evidence the compiler lets each phase take, and which keys it refuses
+ * - phase-names.ts: by which keys a phase can be named, and when a key names none
  * - json-schema.ts, schema-sample.ts: which values a schema accepts as far as its JSON Schema says, and examples for agents
  * - routed-definition.ts: the definition of a routed workflow, and when two step names are the same
  * - names.ts: which ids, types and paths from outside are accepted, which characters are escaped, and which

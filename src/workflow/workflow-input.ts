@@ -1,4 +1,4 @@
-/** The input of `defineWorkflow`: one schema for each part, which gives its type; and the types inferred from a workflow. */
+/** The input of `defineWorkflow`: one schema for each part, which gives its type. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod/mini";
 import { type FieldType, REVEALS } from "./gate-definition.js";
@@ -192,9 +192,9 @@ export const fieldGateInput = keysOf({
 /** A gate in code with named fields and rules, as a gate file has them. */
 export type FieldGateInput = z.infer<typeof fieldGateInput>;
 
-const phaseInput = keysOf({
-  /** The number of the phase, 0 or more. Numbers must ascend and may have gaps. */
-  number: anyOf<number>(),
+export const phaseInput = keysOf({
+  /** The number of the phase, 0 or more. Numbers must ascend and may have gaps. Default: its place, if no phase has one. */
+  number: z.optional(anyOf<number>()),
   /** The name of the phase. */
   name: text,
   /** Why the phase is done. */
@@ -223,6 +223,16 @@ const phaseInput = keysOf({
 });
 /** A phase of a workflow defined in code. */
 export type PhaseInput = z.infer<typeof phaseInput>;
+
+/** A phase for any workflow, which numbers it. */
+export interface PhasePart extends Omit<PhaseInput, "number"> {
+  /** A part has none. */
+  readonly number?: undefined;
+}
+/** A phase with the number that it has in a workflow. */
+export interface NumberedPhase extends PhaseInput {
+  readonly number: number;
+}
 
 const dynamicInput = keysOf({
   /** The texts of the plan's phases and tasks, with placeholders such as `[PHASE_NAME]`. */
@@ -274,11 +284,14 @@ export const workflowInput = keysOf({
    * defaults, is what rules and placeholders see. Default: any options.
    */
   options: z.optional(standardSchema),
-  /** The number of the phase that sessions begin with. Default: the first phase. */
-  startPhase: z.optional(anyOf<number>()),
+  /** The phase that sessions begin with, by its number or name. Default: the first phase. */
+  startPhase: z.optional(anyOf<number | string>()),
   /** Takes further phases from a plan: those of the host's `plans`. Default: none. */
   dynamic: z.optional(dynamicInput),
-  /** The phases, in ascending order of their numbers; at least one, unless they come from a plan. */
+  /**
+   * The phases, in ascending order of their numbers; at least one, unless they come from a plan. If no phase has a number,
+   * they are numbered from 1.
+   */
   phases: list(phaseInput),
   /**
    * Texts that the phases' texts name, by path: `core/template.md`. One below `phases/2/` can be read from phase 2 on.
@@ -290,7 +303,10 @@ export const workflowInput = keysOf({
 /** A workflow defined in code. */
 export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly PhaseInput[]>
   extends Omit<z.infer<typeof workflowInput>, "phases"> {
-  /** The phases, in ascending order of their numbers; at least one, unless they come from a plan. */
+  /**
+   * The phases, in ascending order of their numbers; at least one, unless they come from a plan. If no phase has a number,
+   * they are numbered from 1.
+   */
   readonly phases: Phases;
 }
 
@@ -301,24 +317,13 @@ export type WorkflowPart = { readonly phase: number; readonly task?: number } | 
 export interface Workflow<Phases extends readonly PhaseInput[] = readonly PhaseInput[]> {
   /** The definition that an engine runs. */
   readonly definition: WorkflowDefinition;
-  /** The phases as given; the evidence types of `completePhase` are inferred from them. */
+  /** The phases as given; the evidence types of `completePhase` are inferred from them. Those without numbers may be used again. */
   readonly phases: Phases;
   /** The documents as given. */
   readonly documents: Readonly<Record<string, TextInput>>;
   /** Returns the text of a phase, of one of its tasks, or a template; undefined if there is none. */
   text(part: WorkflowPart): string | Promise<string> | undefined;
 }
-
-/** The phase numbers of a workflow, as a union of literals. */
-export type PhaseNumberOf<W extends Workflow> = W["phases"][number]["number"];
-
-/** The evidence that a phase takes: the input of its schema, or any object if it has none. */
-export type EvidenceOf<W extends Workflow, N extends number> =
-  Extract<W["phases"][number], { readonly number: N }> extends {
-    readonly gate: { readonly evidence: infer S extends StandardSchemaV1 };
-  }
-    ? StandardSchemaV1.InferInput<S>
-    : JsonObject;
 
 /** Returns a text, also if a function returns it. */
 export function readInput(content: TextInput): string | Promise<string> {

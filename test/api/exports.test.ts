@@ -11,6 +11,7 @@ const EXPORTS = {
     "byOwner",
     "createEngine",
     "createWorkflowTool",
+    "definePhase",
     "defineWorkflow",
     "formatDiagnostic",
     "isPhasegateError",

@@ -104,13 +104,14 @@ describe("phasegate validate", () => {
     `${FIELDS}verify:\n  - {verifier: unchanged_since_phase_start, path: a,\n     since: ${text}}\n`;
 
   it.each([
-    [2, "{phase: 7}", "`since` names phase 7, which does not exist", "Write one of the phases before: 1."],
-    [2, "{phase: 2}", "`since` names phase 2, which is not before phase 2", "Write one of the phases before: 1."],
+    [2, "{phase: 7}", "`since` names phase 7, which does not exist", "Write one of the phases before: 1 (Phase 1)."],
+    [2, "{phase: 2}", "`since` names phase 2, which is not before phase 2", "phases before: 1 (Phase 1)."],
+    [2, "phase_3", '`since` names the phase "phase_3", which is not before phase 2', "phases before: 1 (Phase 1)."],
+    [2, "{phase: Phase 7}", '`since` names the phase "Phase 7", which does not exist', "phases before: 1 (Phase 1)."],
     [2, "{phase: 3}", "`since` names phase 3, which is not before phase 2", "Without `since` the check compares"],
     [1, "{phase: 1}", "`since` names phase 1, which is not before phase 1", "Leave `since` out"],
-    [2, "1", "`since` must name a phase by its number", "Write since: {phase: 1}"],
-    [2, "{phase: '1'}", "`since` must name a phase by its number", "Write since: {phase: 1}"],
-    [2, "{phase: 1, task: 2}", "`since` must name a phase by its number", "Write since: {phase: 1}"],
+    [2, "1", "`since` must name a phase, or the start", "Write since: {phase: 1}"],
+    [2, "{phase: 1, task: 2}", "`since` must name a phase, or the start", "Write since: {phase: 1}"],
   ])("refuses since in phase %i: %s, with file and line", async (phase, text, message, hint) => {
     const gates = [1, 2, 3].map((number) => (number === phase ? since(text) : FIELDS));
     const { code, stdout } = await validate(gates);

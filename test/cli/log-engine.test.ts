@@ -58,10 +58,10 @@ describe("the log of a server", () => {
     const failing = async () => {
       throw new DiskError("no disk");
     };
-    await logWorkflows(Object.assign(new MemoryContent({}), { list: failing }), log);
+    await logWorkflows(Object.assign(new MemoryContent({}), { list: failing }), {}, log);
     const told = { level: "error", msg: "the workflows can't be listed", err: { message: "no disk", code: "EIO" } };
     expect(lines()).toMatchObject([told]);
-    await logRoutedWorkflows({ list: failing }, log);
+    await logRoutedWorkflows({ list: failing }, {}, log);
     expect(lines()).toMatchObject([told]);
   });
 
@@ -85,7 +85,7 @@ describe("the log of a server", () => {
     const { log, lines } = logAt("info");
     const content = new MemoryContent({ sources: { bad: { "metadata.json": "{" } } });
     const list = vi.spyOn(content, "list");
-    expect(await logWorkflows(content, log)).toMatchObject([{ type: "bad", status: "broken" }]);
+    expect(await logWorkflows(content, {}, log)).toMatchObject([{ type: "bad", status: "broken" }]);
     expect(list).toHaveBeenCalledTimes(1);
     expect(lines()).toMatchObject([
       {

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { resultLines } from "../../src/cli/attempts.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { gatedFiles } from "../support/verified.js";
@@ -26,6 +26,37 @@ async function host(gate = GATE) {
 }
 
 const START = { action: "start", workflow_type: "checked", target_file: "a.ts" };
+
+describe("phasegate serve without the verifiers of a workflow", () => {
+  it.each([
+    [GATE, [], ["file_exists", "command"], "give --project"],
+    [
+      "evidence_schema: {done: {type: boolean}}\nverify: [ticket_is_open, git_clean]\n",
+      ["--project"],
+      ["ticket_is_open"],
+      "only a host that registers them can start it",
+    ],
+  ])("says at its start and in the list that it is not ready, and why: %#", async (gate, flags, missing, remedy) => {
+    const { project, flags: places } = await host(gate);
+    const { ask, log } = await connectToServe([...places, ...flags.flatMap((flag) => [flag, project])]);
+    expect(await ask({ action: "list_workflows" })).toEqual({
+      ...{ status: "success", action: "list_workflows", count: 1, total: 1 },
+      workflows: [
+        expect.objectContaining({
+          workflow_type: "checked",
+          not_ready: `its gates need verifiers that this host lacks: ${missing.join(", ")}. Tell the person who runs it.`,
+        }),
+      ],
+    });
+    expect(await ask(START)).toMatchObject({ code: "DEFINITION_INVALID" });
+    await vi.waitFor(() => expect(log).toContainEqual(expect.objectContaining({ msg: "workflows" })));
+    const msg = `not ready: its gates need verifiers that are missing; ${remedy}`;
+    expect(log).toContainEqual(
+      expect.objectContaining({ level: "warn", workflowType: "checked", verifiers: missing, msg }),
+    );
+    expect(log).toContainEqual(expect.objectContaining({ msg: "workflows", workflows: [] }));
+  });
+});
 
 describe("phasegate serve with verifiers", () => {
   it("reads the project, and runs allowed commands with allowed environment variables", async () => {
@@ -170,5 +201,22 @@ describe("phasegate validate", () => {
     expect(stdout).toContain('phase 1 names the verifier "file_exist", which phasegate serve does not have');
     expect(stdout).toContain('Did you mean "file_exists"?');
     expect(stdout).toContain("0 errors, 3 warnings\n");
+  });
+
+  it("knows a host's own verifiers by --verifier, also if those of serve are known", async () => {
+    const gate =
+      "evidence_schema: {done: {type: boolean}}\nverify: [ticket_is_open, {verifier: ticket_is_closd, id: 1}]\n";
+    const { root, project } = await host(gate);
+    const validate = (...flags: string[]) => run("validate", join(root, "workflows"), ...flags);
+    const names = ["--verifier", "ticket_is_open", "--verifier", "ticket_is_closed"];
+    const { code, stdout } = await validate(...names);
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('"ticket_is_open"');
+    expect(stdout).toMatch(
+      /"ticket_is_closd".*\n[\s\S]*hint: Did you mean "ticket_is_closed"\?.* --verifier ticket_is_closd/,
+    );
+    expect(await validate(...names, "--project", project)).toMatchObject({ code: 1 });
+    const all = ["--verifier", "ticket_is_open", "--verifier", "ticket_is_closd"];
+    expect(await validate(...all, "--project", project)).toMatchObject({ code: 0 });
   });
 });

@@ -4,6 +4,7 @@ import { evidenceForm, formOfMembers } from "../../src/gate/forms.js";
 import { ruleFaults } from "../../src/gate/judge.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { SchemaGate } from "../../src/workflow/structure.js";
+import { unnamed } from "../support/phase-names.js";
 import { field, fieldGate } from "./fields.js";
 
 const gateOf = (jsonSchema: JsonObject): SchemaGate => ({ kind: "schema", allowOverride: false, jsonSchema });
@@ -131,6 +132,6 @@ it("a gate with neither a JSON Schema nor an example has nothing that could be c
 });
 
 it("a gate without rules has no faults in them", async () => {
-  expect(await ruleFaults(fieldGate([]), { phase: 1, phases: [1] })).toEqual([]);
-  expect(await ruleFaults(gateOf({}), { phase: 1, phases: [1] })).toEqual([]);
+  expect(await ruleFaults(fieldGate([]), { phase: 1, phases: unnamed(1) })).toEqual([]);
+  expect(await ruleFaults(gateOf({}), { phase: 1, phases: unnamed(1) })).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { attemptsLeft, compileRules, judge, ruleFaults } from "../../src/gate/judge.js";
 import type { Problem } from "../../src/gate/verdict.js";
 import type { JsonObject } from "../../src/workflow/json.js";
+import { unnamed } from "../support/phase-names.js";
 import { field, fieldGate } from "./fields.js";
 
 const open = { kind: "open", allowOverride: false } as const;
@@ -137,7 +138,7 @@ describe("the faults in the rules of a gate", () => {
     fieldGate([field({ name: "count", type: "integer" })], { rules: rules.map((cel) => ({ source: cel, cel })) });
   const faultsOf = async (...rules: string[]) => {
     const before = [{ number: 1, gate: gateWith() }];
-    const faults = await ruleFaults(gateWith(...rules), { phase: 2, phases: [1, 2], before });
+    const faults = await ruleFaults(gateWith(...rules), { phase: 2, phases: unnamed(1, 2), before });
     return faults.map(({ expected }) => expected);
   };
 

@@ -4,6 +4,7 @@ import { earlierPhases } from "../../src/rules/artifact-keys.js";
 import { loadRuleLanguage } from "../../src/rules/language.js";
 import { type GatePlace, NO_PHASES } from "../../src/workflow/gate-definition.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
+import { unnamed } from "../support/phase-names.js";
 import { metadata, phase, read } from "../workflow/workflow-texts.js";
 
 const FIRST = "evidence_schema: {count: {type: integer}, cause: {type: object}}\n";
@@ -60,9 +61,9 @@ describe("a rule that reads artifacts", () => {
   };
   const before = [1, 2, 3, 4].map((number) => ({ number, gate: number === 1 ? first : { kind: "open" as const } }));
   const PLACES = {
-    "phase 3": { phase: 3, phases: [1, 2, 3, 4], before },
-    "phase 3 of sessions that begin with phase 2": { phase: 3, phases: [1, 2, 3, 4], startPhase: 2, before },
-    "the first phase": { phase: 1, phases: [1, 2, 3, 4], before },
+    "phase 3": { phase: 3, phases: unnamed(1, 2, 3, 4), before },
+    "phase 3 of sessions that begin with phase 2": { phase: 3, phases: unnamed(1, 2, 3, 4), startPhase: 2, before },
+    "the first phase": { phase: 1, phases: unnamed(1, 2, 3, 4), before },
     "no phase": NO_PHASES,
   } satisfies Record<string, GatePlace>;
 

@@ -266,12 +266,20 @@ describe("defineWorkflow", () => {
     };
     expect(since({ phase: 1 })).toEqual([]);
     expect(since({ phase: 2 })).toEqual([
-      "phase 3: gate.verify[0]: `since` names phase 2, which does not exist. Write one of the phases before: 1. Without `since` the check compares with the start of its own phase.",
+      "phase 3: gate.verify[0]: `since` names phase 2, which does not exist. Write one of the phases before: 1 (P1). Without `since` the check compares with the start of its own phase.",
     ]);
     expect(since({ phase: 4 })).toEqual([
       expect.stringContaining("`since` names phase 4, which is not before phase 3"),
     ]);
-    expect(since("1")).toEqual([expect.stringContaining("`since` must name a phase by its number")]);
+    expect(since(1)).toEqual([expect.stringContaining("`since` must name a phase, or the start")]);
+    expect(since("P1")).toEqual([]);
+    expect(since({ phase: "p1" })).toEqual([]);
+    expect(since("P4")).toEqual([expect.stringContaining('`since` names the phase "P4", which is not before phase 3')]);
+    expect(since("P7")).toEqual([
+      expect.stringContaining(
+        '`since` names the phase "P7", which does not exist. Write one of the phases before: 1 (P1)',
+      ),
+    ]);
     // A verifier of the host's may mean something else by it.
     expect(since("2026-01-01", "own")).toEqual([]);
     const gate = { evidence: z.object({}), verify: [{ verifier: "own", params: { since: { phase: 1 } } }] };

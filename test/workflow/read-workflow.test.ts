@@ -186,6 +186,7 @@ const CASES: [string, Record<string, string | undefined>, string][] = [
   ["a total that is too low", { "metadata.json": metadata({ total_phases: 1 }) }, "warning PHASE_COUNT"],
   ["a total of the wrong kind", { "metadata.json": metadata({ total_phases: "many" }) }, "error VALUE_WRONG"],
   ["a wrong start", { "metadata.json": metadata({ start_phase: 7 }) }, "error START_PHASE_UNKNOWN"],
+  ["a start by a wrong name", { "metadata.json": metadata({ start_phase: "Part 7" }) }, "error START_PHASE_UNKNOWN"],
   ["a start of the wrong kind", { "metadata.json": metadata({ start_phase: -1 }) }, "error VALUE_WRONG"],
   ["a phase twice", { "metadata.json": metadata({ phases: [phase(1), phase(1)] }) }, "error PHASE_DUPLICATE"],
   ["a phase without number", { "metadata.json": metadata({ phases: [phase(undefined)] }) }, "error KEY_MISSING"],

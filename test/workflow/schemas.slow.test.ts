@@ -11,8 +11,9 @@ import { BUILT_IN, createVerifiers } from "../../src/verifiers/create-verifiers.
 import { type Diagnostic, formatDiagnostic } from "../../src/workflow/diagnostic.js";
 import { readGate } from "../../src/workflow/files/choose-gate.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
-import type { VerifyDefinition } from "../../src/workflow/gate-definition.js";
+import type { GatePlace, VerifyDefinition } from "../../src/workflow/gate-definition.js";
 import { isJsonObject, type JsonValue } from "../../src/workflow/json.js";
+import { PhaseNames } from "../../src/workflow/phase-names.js";
 import { createReport } from "../../src/workflow/report.js";
 import { readBundle } from "../../src/workspace/bundles/bundle.js";
 import { howOften } from "../support/how-often.js";
@@ -111,6 +112,8 @@ const CHECKED = {
     { verifier: "fails_without", argv: ["node"], files: ["src/a.js"], cwd: "a", output: { pattern: "x" } },
     { verifier: "tasks_shown", field: "where", since: "start" },
     { verifier: "tests_kept", paths: ["spec"], except: ["spec/fixtures"], since: { phase: 2 } },
+    { verifier: "tests_kept", since: "Build" },
+    { verifier: "git_changes", base: "v1", since: { phase: "build" } },
   ],
 };
 
@@ -256,6 +259,7 @@ const NOT_SAID: readonly (readonly [words: RegExp, name: "gate" | "metadata", pa
   [/a commit id has/, "gate", ["verify"], { verifier: "git_commit_exists", commit: "main" }],
   [/it is not a URL/, "gate", ["verify"], { verifier: "http_ok", url: "example" }],
   [/use RE2 syntax/, "gate", ["verify"], { verifier: "file_matches", path: "a", pattern: "(" }],
+  [/since(\.phase)? of .* received string/, "gate", ["verify"], { verifier: "tests_kept", since: "Nobody" }],
   [/it leaves its root/, "gate", ["verify"], { verifier: "file_exists", path: "../a" }],
   [/written once/, "gate", ["checkpoint", "approval"], "Well?"],
   [/there are two validators/, "gate", ["checkpoint", "validators"], { under_limit: "value < 5" }],
@@ -275,9 +279,14 @@ const verifiers = await createVerifiers({
   hosts: ["example.org"],
 });
 
+const PLACE: GatePlace = {
+  phase: 3,
+  phases: new PhaseNames(["Dig", "Build"].map((name, at) => ({ number: at + 1, name }))),
+};
+
 async function gateFaults(value: JsonValue): Promise<readonly string[]> {
   const report = createReport();
-  const gate = await readGate("gate-definition.yaml", JSON.stringify(value), report);
+  const gate = await readGate("gate-definition.yaml", JSON.stringify(value), report, PLACE);
   const read = report.sorted().filter(isAboutShape).map(formatDiagnostic);
   return [...read, ...(gate === undefined ? [] : checksOf(gate).flatMap(verifierFault))];
 }

@@ -5,6 +5,7 @@
  */
 
 import { isPhasegateError } from "../../errors.js";
+import { checksOf } from "../../gate/check-gate.js";
 import { fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
 import type { Caller } from "../../ports/actor.js";
 import { type FullClock, systemClock, TIMER_MAX } from "../../ports/clock.js";
@@ -13,7 +14,7 @@ import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier
 import type { RecentMap } from "../../workflow/cache.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { type SessionId, shown } from "../../workflow/names.js";
-import type { GateDefinition } from "../../workflow/structure.js";
+import type { GateDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { DEFAULT_LIMITS, type ResolvedOptions } from "../options.js";
 import type { Snapshot } from "../state/events.js";
 
@@ -122,6 +123,17 @@ export function placeholderValues({
 /** Returns the registered verifier of a name; own keys only. */
 export function verifierOf(verifiers: Verifiers, name: string): Verifier | undefined {
   return Object.hasOwn(verifiers, name) ? verifiers[name] : undefined;
+}
+
+/** Returns the names of the verifiers that gates need and a host lacks; undefined if it has them all. */
+export function missingVerifiers(
+  { phases, dynamic }: { readonly phases: readonly Pick<VerifiedPhase, "gate">[] } & Pick<WorkflowStructure, "dynamic">,
+  verifiers: Verifiers,
+): readonly string[] | undefined {
+  const checks = [...phases.flatMap(({ gate }) => checksOf(gate)), ...(dynamic?.verify ?? [])];
+  const names = new Set(checks.map(({ verifier }) => verifier));
+  const missing = [...names].filter((name) => verifierOf(verifiers, name) === undefined);
+  return missing.length === 0 ? undefined : missing;
 }
 
 /** The end of one job. */

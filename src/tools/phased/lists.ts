@@ -43,6 +43,7 @@ async function listWorkflows(
   const listings = await context.engine.listWorkflows();
   const ready = listings.filter((listing) => listing.status === "ready");
   const broken = listings.filter((listing) => listing.status === "broken");
+  ready.sort((one, other) => Number(one.missingVerifiers !== undefined) - Number(other.missingVerifiers !== undefined));
   const categories = [...new Set(ready.flatMap(({ definition }) => definition.structure.category ?? []))].sort();
   const named = listings.filter((listing) => listing.type === type);
   const known = category !== undefined && categories.includes(category) ? category : undefined;
@@ -90,7 +91,8 @@ async function unfinishedSessions({ engine, actions }: ToolContext): Promise<Wir
 
 /** Returns the call after a list: the start of the only workflow that can be used, or more about the one that is chosen. */
 function afterList(chosen: readonly WorkflowListing[]): WireObject | undefined {
-  const [first, ...others] = chosen.filter((listing) => listing.status === "ready");
+  const ready = chosen.filter((listing) => listing.status === "ready");
+  const [first, ...others] = ready.filter(({ missingVerifiers }) => missingVerifiers === undefined);
   if (first === undefined) return undefined;
   if (others.length === 0) return startCall(first.definition.structure);
   return callOf("list_workflows", { workflow_type: "<one of the above>" });
@@ -236,6 +238,8 @@ async function getMetrics(context: ToolContext): Promise<WireObject> {
   return { metrics: Object.fromEntries(metrics), next: CALL.sessions() };
 }
 
+type ReadyListing = Extract<WorkflowListing, { readonly status: "ready" }>;
+
 /** Limits the diagnostics of a broken workflow in a list. */
 const DIAGNOSTICS_MAX = 5;
 
@@ -249,7 +253,15 @@ function workflowLine(listing: WorkflowListing): WireObject {
     return { workflow_type: listing.type, broken: true, error: error && brief(formatDiagnostic(error), LINE_MAX) };
   }
   const { type, description, phases } = listing.definition.structure;
-  return { workflow_type: type, description: brief(description, LINE_MAX), ...openNotice(openPhases(phases)) };
+  const about = { workflow_type: type, description: brief(description, LINE_MAX) };
+  return { ...about, ...notReady(listing), ...openNotice(openPhases(phases)) };
+}
+
+/** Says of a workflow that its host can't run why it can't be started. */
+function notReady({ missingVerifiers: missing }: ReadyListing): WireObject {
+  if (missing === undefined) return {};
+  const names = brief(missing.join(", "), LINE_MAX);
+  return { not_ready: `its gates need verifiers that this host lacks: ${names}. Tell the person who runs it.` };
 }
 
 function workflowEntry(listing: WorkflowListing): WireObject {
@@ -270,6 +282,7 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     name: structure.name,
     description: structure.description,
     category: structure.category,
+    ...notReady(listing),
     // A plan brings its own.
     phases: structure.phases.length || undefined,
     ...openNotice(openPhases(structure.phases)),

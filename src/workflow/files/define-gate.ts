@@ -9,9 +9,11 @@ import {
   VERIFYING_VALIDATORS,
 } from "../../rules/validators.js";
 import { TYPE_WORDS } from "../field-types.js";
+import { NO_PHASES, withSinceNumber } from "../gate-definition.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { askedFields, jsonSchemaOf, noJsonIn, waivableFaults } from "../json-schema.js";
 import { orNearest, RESERVED, shown } from "../names.js";
+import type { PhaseNames } from "../phase-names.js";
 import type {
   FieldDefinition,
   FieldGate,
@@ -32,7 +34,7 @@ import {
   ruleInput,
 } from "../workflow-input.js";
 
-type AnyGateInput = GateInput | FieldGateInput;
+export type AnyGateInput = GateInput | FieldGateInput;
 
 export function gateProblems(gate: AnyGateInput | undefined): string[] {
   if (gate === undefined) return [];
@@ -75,16 +77,17 @@ export function unknownFields(
   );
 }
 
-export function buildGate(gate: AnyGateInput | undefined): GateDefinition {
+/** Returns a gate in pinned form. `phases` are those that its checks can name. */
+export function buildGate(gate: AnyGateInput | undefined, phases: PhaseNames): GateDefinition {
   if (gate === undefined) return { kind: "open" };
-  if (isFieldGate(gate)) return readFieldGate(gate).gate;
+  if (isFieldGate(gate)) return readFieldGate(gate, phases).gate;
   return {
     kind: "schema",
     allowOverride: gate.allowOverride || undefined,
     jsonSchema: jsonSchemaOf(gate.evidence) ?? askedFields(gate.evidence),
     example: gate.example,
     allowExample: gate.allowExample || undefined,
-    ...demandsOf(gate),
+    ...demandsOf(gate, phases),
   };
 }
 
@@ -92,18 +95,21 @@ export function isFieldGate(gate: AnyGateInput): gate is FieldGateInput {
   return "fields" in Object(gate);
 }
 
-export function refuseProblems(name: unknown, problems: readonly string[], remedy: string): void {
+export function refuseProblems(name: unknown, problems: readonly string[], remedy: string, what = "workflow"): void {
   if (problems.length === 0) return;
-  throw new PhasegateError("DEFINITION_INVALID", `the workflow ${shown(name)} can't be used: ${problems.join("; ")}`, {
+  throw new PhasegateError("DEFINITION_INVALID", `the ${what} ${shown(name)} can't be used: ${problems.join("; ")}`, {
     remedy,
     details: { workflowType: String(name), diagnostics: problems },
   });
 }
 
-function demandsOf({ verify, approval, reveal }: AnyGateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
+function demandsOf(
+  { verify, approval, reveal }: AnyGateInput,
+  phases: PhaseNames,
+): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
   return {
     verify: verify?.map(({ verifier, params = {}, field, description, waivable }) => ({
-      ...{ verifier, params, field, description },
+      ...{ verifier, params: withSinceNumber(params, phases), field, description },
       waivable: waivable === false ? waivable : undefined,
     })),
     approval: approval && { prompt: approval.prompt, approvers: approval.approvers && [...approval.approvers] },
@@ -116,7 +122,10 @@ interface Reading {
   readonly problems: string[];
 }
 
-function readFieldGate(gate: FieldGateInput): { readonly gate: FieldGate; readonly problems: readonly string[] } {
+function readFieldGate(
+  gate: FieldGateInput,
+  phases = NO_PHASES.phases,
+): { readonly gate: FieldGate; readonly problems: readonly string[] } {
   const problems: string[] = [];
   const reading: Reading = { table: gate.validators ?? {}, problems };
   for (const [name, rule] of Object.entries(reading.table)) checkRule(rule, `gate.validators.${name}`, problems);
@@ -142,7 +151,7 @@ function readFieldGate(gate: FieldGateInput): { readonly gate: FieldGate; readon
     const place = `gate.crossFieldValidation[${at}]`;
     return checkRule(rule, place, problems) ? ruleOf(rule, {}, place, reading) : [];
   });
-  const demands = demandsOf(gate);
+  const demands = demandsOf(gate, phases);
   const checks = [...verify, ...(demands.verify ?? [])];
   if (fields.length === 0 && rules.length === 0 && checks.length === 0 && demands.approval === undefined) {
     problems.push("gate.fields is empty: the gate requires nothing");

@@ -2,17 +2,22 @@
  * `defineWorkflow` makes a definition of a workflow in code. Unknown keys are errors: a misspelt one could leave a gate
  * open. Rules are checked at a start, when their language is loaded.
  */
-import { sinceFault } from "../gate-definition.js";
+import { type GatePlace, sinceFault, withSinceNumber } from "../gate-definition.js";
+import type { KnownPhase, KnownPhases } from "../inferred-types.js";
 import { revisionOf } from "../json.js";
 import { jsonSchemaOf } from "../json-schema.js";
-import { isPlainPath, isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
+import { firstFew, isPlainPath, isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
+import { PhaseNames } from "../phase-names.js";
 import { USUAL_TEMPLATES } from "../placeholders.js";
 import type { DynamicDefinition, PhaseDefinition, TaskDefinition, WorkflowStructure } from "../structure.js";
 import {
   type DynamicInput,
   dotted,
   inputProblems,
+  type NumberedPhase,
   type PhaseInput,
+  type PhasePart,
+  phaseInput,
   readInput,
   type TaskInput,
   type TextInput,
@@ -35,70 +40,114 @@ export function defineWorkflow(input: WorkflowInput & { readonly dynamic: Dynami
  * @throws {PhasegateError} `DEFINITION_INVALID` with the list of all problems.
  */
 export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
-  input: WorkflowInput<Phases>,
+  input: WorkflowInput<Phases> & { readonly phases: KnownPhases<Phases> },
 ): Workflow<Phases>;
 export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   input: WorkflowInput<Phases>,
 ): Workflow<Phases> {
-  refuseProblems(Object(input).type, problemsOf(input), "Correct the listed problems.");
+  refuseProblems(Object(input).type, problemsOf(input), REMEDY);
+  const phases = numbered(input.phases);
   const schemas = new Map(
-    input.phases.flatMap(({ number, gate }) =>
+    phases.flatMap(({ number, gate }) =>
       gate === undefined || isFieldGate(gate) ? [] : [[number, gate.evidence] as const],
     ),
   );
   return {
-    definition: { structure: buildStructure(input), schemas, options: input.options },
+    definition: { structure: buildStructure(input, phases), schemas, options: input.options },
     phases: input.phases,
     documents: { ...input.documents },
-    text: (part) => textOf(input, part),
+    text: (part) => textOf(input, phases, part),
   };
 }
+
+/**
+ * Defines a phase for any workflow: it has no number, and rules and checks name other phases by their names. What can be
+ * checked without the workflow is checked here.
+ *
+ * @throws {PhasegateError} `DEFINITION_INVALID` with the list of all problems.
+ */
+export function definePhase<const Phase extends PhasePart>(phase: Phase & KnownPhase<Phase>): Phase {
+  const { wrong, unknown } = inputProblems("the phase", phaseInput, phase);
+  const { name, number }: PhaseInput = Object(phase);
+  const own = wrong.length > 0 ? [] : phaseProblems("", phase);
+  const given = number === undefined ? [] : ["number is given: leave it out, since each workflow numbers its phases"];
+  refuseProblems(name, [...wrong, ...unknown, ...given, ...own], REMEDY, "phase");
+  return phase;
+}
+
+const REMEDY = "Correct the listed problems.";
+
+/** Returns phases with their numbers: their own, or their places if none has one. */
+function numbered(phases: readonly PhaseInput[]): readonly NumberedPhase[] {
+  return phases.map((phase, index) => ({ ...phase, number: phase.number ?? index + 1 }));
+}
+
+/** Numbers are for all phases or for none: a phase without one could stand anywhere between those with one. */
+function mixedProblems(phases: readonly PhaseInput[]): string[] {
+  const without = phases.flatMap(({ number, name }) => (number === undefined ? [shown(name)] : []));
+  const given = phases.flatMap(({ number }) => (number === undefined ? [] : [String(number)]));
+  if (without.length === 0 || given.length === 0) return [];
+  const [numbers, names] = [firstFew(given, LISTED_MAX), firstFew(without, LISTED_MAX)];
+  const what = "give all phases a number or none, by { ...phase, number: 7 } or { ...phase, number: undefined }";
+  return [`some phases have a number (${numbers}) and others have none (${names}): ${what}`];
+}
+
+/** The greatest number of phases that a problem lists. */
+const LISTED_MAX = 10;
 
 /** Returns what is wrong with a workflow. Callers in plain JavaScript may pass anything. */
 function problemsOf(input: WorkflowInput): string[] {
   const { wrong, unknown } = inputProblems("the workflow", workflowInput, input, ([key, at, ...rest]) => {
     if (key !== "phases" || at === undefined) return undefined;
-    return `phase ${input.phases[Number(at)]?.number}${dotted(rest).replace(".", ": ")}`;
+    return `phase ${input.phases[Number(at)]?.number ?? Number(at) + 1}${dotted(rest).replace(".", ": ")}`;
   });
   if (wrong.length > 0) return [...wrong, ...unknown];
-  const { type, revision, phases, startPhase, dynamic, documents = {} } = input;
-  const numbers = phases.map(({ number }) => number);
+  const mixed = mixedProblems(input.phases);
+  const phases = numbered(input.phases);
+  const names = new PhaseNames(phases);
+  const { type, revision, startPhase: start, dynamic, documents = {} } = input;
+  const startPhase = start === undefined ? undefined : names.find(String(start));
   return [
     ...(isWorkflowType(type) ? [] : [`${shown(type)} can't be a workflow's type. ${WORKFLOW_NAME_RULE}`]),
     ...(revision === "" ? ["revision is empty"] : []),
     ...unknown,
     ...(phases.length === 0 && dynamic === undefined ? ["there is no phase"] : []),
-    ...ascending(numbers, "phase"),
-    ...phases.flatMap((phase) => phaseProblems(phase, input)),
+    ...(mixed.length > 0 ? mixed : ascending(names.numbers, "phase")),
+    ...phases.flatMap((phase) =>
+      phaseProblems(`phase ${phase.number}: `, phase, { phase: phase.number, phases: names, startPhase }),
+    ),
     ...Object.keys(documents)
       .filter((path) => !isPlainPath(path))
       .map((path) => `documents: ${shown(path)} is not a path such as 'core/template.md'`),
-    ...(startPhase === undefined || numbers.includes(startPhase)
-      ? []
-      : [`startPhase ${startPhase} is not a phase of the workflow`]),
+    ...(start === undefined || startPhase !== undefined ? [] : [startProblem(String(start), names)]),
   ];
 }
 
-function phaseProblems(phase: PhaseInput, input: WorkflowInput): string[] {
-  const { number, gate, skipWhen, skipCondition, tasks = [] } = phase;
-  const about = `phase ${number}`;
-  const faults = gateProblems(gate).map((problem) => `${about}: ${problem}`);
+function startProblem(start: string, names: PhaseNames): string {
+  const { message } = names.sharedFault(start) ?? { message: `${start} is not a phase of the workflow` };
+  return `startPhase ${message}`;
+}
+
+/** Returns what is wrong with a phase, by itself or at its place in a workflow. `about` begins each problem. */
+function phaseProblems(about: string, phase: PhaseInput, place?: GatePlace): string[] {
+  const { gate, skipWhen, skipCondition, tasks = [] } = phase;
+  const faults = gateProblems(gate);
+  const misplaced = faults.length > 0 || place === undefined ? [] : sinceProblems(phase, place);
   const isIdle = skipCondition !== undefined && skipWhen === undefined;
   return [
-    ...(faults.length > 0 ? faults : sinceProblems(about, phase, input)),
-    ...(isIdle ? [`${about}: skipCondition only says in words what skipWhen checks; write skipWhen too`] : []),
+    ...[...faults, ...misplaced].map((problem) => `${about}${problem}`),
+    ...(isIdle ? [`${about}skipCondition only says in words what skipWhen checks; write skipWhen too`] : []),
     ...ascending(
       tasks.map((task, index) => task.number ?? index + 1),
-      `${about}: task`,
+      `${about}task`,
     ),
   ];
 }
 
-function sinceProblems(about: string, { number: phase, gate }: PhaseInput, { phases, startPhase }: WorkflowInput) {
-  const place = { phase, phases: phases.map(({ number }) => number), startPhase };
+function sinceProblems({ gate }: PhaseInput, place: GatePlace): string[] {
   return (gate?.verify ?? []).flatMap(({ verifier, params }, at) => {
     const fault = sinceFault({ verifier, params: params ?? {} }, place);
-    return fault === undefined ? [] : [`${about}: gate.verify[${at}]: ${fault.message}. ${fault.hint}`];
+    return fault === undefined ? [] : [`gate.verify[${at}]: ${fault.message}. ${fault.hint}`];
   });
 }
 
@@ -110,8 +159,9 @@ function ascending(numbers: readonly number[], what: string): string[] {
   });
 }
 
-function buildStructure(input: WorkflowInput): WorkflowStructure {
-  const { version = "1", phases, startPhase, options, dynamic } = input;
+function buildStructure(input: WorkflowInput, phases: readonly NumberedPhase[]): WorkflowStructure {
+  const { version = "1", startPhase, options, dynamic } = input;
+  const names = new PhaseNames(phases);
   const { type, revision, name, description, category, estimatedDuration, target } = input;
   return {
     ...{ type, version, revision, name, description, category, estimatedDuration, target },
@@ -121,15 +171,15 @@ function buildStructure(input: WorkflowInput): WorkflowStructure {
     tags: copied(input.tags),
     optionsSchema: options && jsonSchemaOf(options),
     // The first phase of a plan has the number that the plan gives it.
-    startPhase: startPhase ?? phases[0]?.number ?? 1,
-    phases: phases.map(buildPhase),
-    dynamic: dynamic && buildDynamic(dynamic),
+    startPhase: (startPhase === undefined ? undefined : names.find(String(startPhase))) ?? phases[0]?.number ?? 1,
+    phases: phases.map((phase) => buildPhase(phase, names)),
+    dynamic: dynamic && buildDynamic(dynamic, names),
   };
 }
 
 const copied = (texts: readonly string[] | undefined) => texts && [...texts];
 
-function buildDynamic({ templates, verify, ...dynamic }: DynamicInput): DynamicDefinition {
+function buildDynamic({ templates, verify, ...dynamic }: DynamicInput, names: PhaseNames): DynamicDefinition {
   return {
     parser: dynamic.parser ?? "spec_tasks_parser",
     sourcePathKey: dynamic.sourcePathKey ?? "spec_path",
@@ -137,11 +187,11 @@ function buildDynamic({ templates, verify, ...dynamic }: DynamicInput): DynamicD
     templateRevisions: { phase: revisionIf(templates.phase), task: revisionIf(templates.task) },
     enforceDependencies: dynamic.enforceDependencies ?? false,
     tickCriteria: dynamic.tickCriteria ?? false,
-    verify: verify?.map(({ verifier, params }) => ({ verifier, params: { ...params } })),
+    verify: verify?.map(({ verifier, params = {} }) => ({ verifier, params: withSinceNumber(params, names) })),
   };
 }
 
-function buildPhase(phase: PhaseInput): PhaseDefinition {
+function buildPhase(phase: NumberedPhase, names: PhaseNames): PhaseDefinition {
   const { number, name, purpose, estimatedEffort, skipWhen: cel, skipCondition, tasks = [] } = phase;
   return {
     ...{ number, name, purpose, estimatedEffort },
@@ -150,7 +200,7 @@ function buildPhase(phase: PhaseInput): PhaseDefinition {
     skippable: phase.skippable || undefined,
     skipWhen: cel === undefined ? undefined : { cel, reason: skipCondition ?? `skipWhen holds: ${cel}` },
     tasks: tasks.map(buildTask),
-    gate: buildGate(phase.gate),
+    gate: buildGate(phase.gate, names),
     textRevision: revisionIf(phase.content),
   };
 }
@@ -164,7 +214,7 @@ function revisionIf(content: TextInput): string | undefined {
   return typeof content === "string" ? revisionOf(content) : undefined;
 }
 
-function textOf({ phases, dynamic }: WorkflowInput, part: Parameters<Workflow["text"]>[0]) {
+function textOf({ dynamic }: WorkflowInput, phases: readonly NumberedPhase[], part: Parameters<Workflow["text"]>[0]) {
   if ("template" in part) return dynamic && readInput(dynamic.templates[part.template]);
   const phase = phases.find(({ number }) => number === part.phase);
   if (part.task === undefined) return phase && readInput(phase.content);

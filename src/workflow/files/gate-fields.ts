@@ -4,7 +4,7 @@
 import type { SourcePosition } from "../../errors.js";
 import { TYPE_WORDS } from "../field-types.js";
 import type { Spot } from "../file-schema.js";
-import { type ApprovalDefinition, type GatePlace, sinceFault } from "../gate-definition.js";
+import { type ApprovalDefinition, type GatePlace, sinceFault, withSinceNumber } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, storedObjectSchema } from "../json.js";
 import { RESERVED, shown } from "../names.js";
 import type { FieldDefinition, FieldGate, VerifyDefinition } from "../structure.js";
@@ -87,7 +87,7 @@ function checkOf(item: WrittenCheck, spot: Spot, gate: GatePlace): VerifyDefinit
     waivable: waivable === false ? waivable : undefined,
   };
   checkParams(check, spot, gate);
-  return check;
+  return { ...check, params: withSinceNumber(check.params, gate.phases) };
 }
 
 /** Reports parameters that can't be right in this gate, whichever host runs it. */

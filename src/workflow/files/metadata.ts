@@ -128,6 +128,13 @@ const optionsSchema = described(
   { allOf: [{ $ref: "http://json-schema.org/draft-07/schema#" }] },
 );
 
+const phaseKey = said(z.union([z.int().check(z.minimum(0)), z.string().check(z.regex(/\S/))]), {
+  words: () => ({
+    expected: "the number or the name of a phase",
+    hint: 'Write the number of a phase, from 0 on, or its name: "start_phase": 1, say',
+  }),
+});
+
 const count = z.int().check(z.minimum(1));
 const COUNT_HINT = "Write how many folders there are below phases/, as a number without quotes";
 
@@ -156,7 +163,7 @@ export const metadataFile = object({
     { empty: () => ({ expected: "none", hint: "Write none, or leave it out." }) },
   ),
   options_schema: later(optionsSchema, "A JSON Schema of the options that `start` takes. Default: any options."),
-  start_phase: optional(whole, "The number of the phase that sessions start with. Default: the first one."),
+  start_phase: optional(phaseKey, "The phase that sessions start with, by number or name. Default: the first one."),
   phases: optional(
     said(z.union([listOf(anyEntry), count]), {
       words: () => ({ expected: "a list, or a number from 1 on", hint: `${COUNT_HINT}, or a list of the phases.` }),

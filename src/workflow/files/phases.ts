@@ -3,9 +3,11 @@ import type { SourcePosition } from "../../errors.js";
 import { type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/options.js";
 import { linesOf } from "../diagnostic.js";
 import { readBy, type Spot, unknownIn } from "../file-schema.js";
+import type { GatePlace } from "../gate-definition.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { meantOr, shown } from "../names.js";
+import { PhaseNames } from "../phase-names.js";
 import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
 import type { Report } from "../report.js";
 import type { DynamicDefinition, PhaseDefinition, TaskDefinition } from "../structure.js";
@@ -29,8 +31,8 @@ interface Reading {
 }
 
 interface PhaseReading extends Reading {
-  /** The phase that sessions begin with, as the metadata has it. */
-  readonly startPhase?: number;
+  /** The phase that sessions begin with, as the metadata has it: its number, or its name. */
+  readonly startPhase?: number | string;
   /** The options that rules can use. */
   readonly workflow: Omit<SkippingWorkflow, "phases">;
 }
@@ -41,20 +43,43 @@ export async function readPhases(claims: PhaseClaims, reading: PhaseReading): Pr
   const seeds = claims.list?.flatMap(seedOf) ?? folders.map((number) => ({ number }));
   // An entry that can't be read may be that of a folder.
   if (claims.list?.length === seeds.length) warnUnlisted(seeds, folders, reading.report);
+  seeds.sort((a, b) => a.number - b.number);
+  // Names first: a gate can name any phase.
+  const named = await eachOf(seeds, reading.report, (seed) => nameOf(seed, reading));
+  const names = new PhaseNames(named);
+  const startPhase = startIn(names, reading.startPhase);
   const phases: PhaseDefinition[] = [];
-  const numbers = seeds.map(({ number }) => number).sort((a, b) => a - b);
-  for (const seed of seeds.sort((a, b) => a.number - b.number)) {
-    const place = { file: `phases/${seed.number}` };
-    await reading.report.spendRules(0, place);
-    try {
-      phases.push(await readPhase(seed, reading, { numbers, before: phases }));
-    } catch (error) {
-      reading.report.failed(place, error);
-    }
-  }
+  await eachOf(named, reading.report, async (phase) => {
+    const place = { phase: phase.number, phases: names, startPhase, before: phases };
+    phases.push(await readPhase(phase, reading, place));
+  });
   reportTwice(seeds, reading.report);
   reportStrayGates(phases, reading);
   return phases;
+}
+
+/** Does something with each phase. One that can't be read is reported. */
+async function eachOf<Phase extends { readonly number: number }, T>(
+  phases: readonly Phase[],
+  report: Report,
+  read: (phase: Phase) => T | Promise<T>,
+): Promise<T[]> {
+  const found: T[] = [];
+  for (const phase of phases) {
+    const place = { file: `phases/${phase.number}` };
+    await report.spendRules(0, place);
+    try {
+      found.push(await read(phase));
+    } catch (error) {
+      report.failed(place, error);
+    }
+  }
+  return found;
+}
+
+/** Returns the number of the phase that sessions begin with, as far as it is given and there is such a phase. */
+function startIn(names: PhaseNames, given: number | string | undefined): number | undefined {
+  return typeof given === "string" ? names.find(given) : given;
 }
 
 /** Reads how the phases of a plan are found and rendered; undefined if the workflow has none. */
@@ -82,7 +107,10 @@ export function readDynamic(
     readTemplate(kind, templates?.[kind], at.at("templates", kind), place, reading);
   const [phase, task] = [template("phase"), template("task")];
   // The phases of the plan are not known yet, so `since` can name the start only.
-  const verify = checksOf(config?.verify, at.at("verify"), { phase: 1, phases: [1] });
+  const verify = checksOf(config?.verify, at.at("verify"), {
+    phase: 1,
+    phases: new PhaseNames([{ number: 1, name: "" }]),
+  });
   for (const folder of new Set([folderOf(phase.path), folderOf(task.path)])) refuseGate(folder, reading);
   return {
     parser: config?.parser ?? config?.source_type ?? "spec_tasks_parser",
@@ -129,13 +157,24 @@ function warnUnlisted(seeds: readonly PhaseSeed[], folders: readonly number[], r
   }
 }
 
+/** A phase with its name and the path of its text. */
+interface NamedSeed extends PhaseSeed {
+  readonly name: string;
+  readonly file: string;
+}
+
+function nameOf({ number, listed }: PhaseSeed, { files, report }: Reading): NamedSeed {
+  const file = phaseFile(number, listed, { files, report });
+  const name = listed?.entry.phase_name ?? readTitle(files.text(file) ?? "") ?? untitled(number, file, report);
+  return { number, listed, name, file };
+}
+
 async function readPhase(
-  { number, listed }: PhaseSeed,
-  { files, report, workflow, startPhase }: PhaseReading,
-  { numbers, before }: { readonly numbers: readonly number[]; readonly before: readonly PhaseDefinition[] },
+  { number, listed, name, file }: NamedSeed,
+  { files, report, workflow }: PhaseReading,
+  place: GatePlace,
 ): Promise<PhaseDefinition> {
   const entry = listed?.entry;
-  const file = phaseFile(number, listed, { files, report });
   const own = `phases/${number}`;
   const folders = [...new Set([own, folderOf(file) || own])];
   const text = files.text(file);
@@ -143,7 +182,7 @@ async function readPhase(
   const texts = [file, ...tasks.flatMap((task) => task.file ?? [])];
   return {
     number,
-    name: entry?.phase_name ?? readTitle(text ?? "") ?? untitled(number, file, report),
+    name,
     file,
     purpose: entry?.purpose,
     estimatedEffort: labelOf(entry?.estimated_effort),
@@ -152,10 +191,7 @@ async function readPhase(
     skippable: entry?.skippable || undefined,
     skipWhen: listed && (await readSkip(listed, workflow)),
     tasks,
-    gate: await chooseGate(number, listed, {
-      ...{ files, report, folders, file, texts },
-      place: { phase: number, phases: numbers, startPhase, before },
-    }),
+    gate: await chooseGate(number, listed, { files, report, folders, file, texts, place }),
     textRevision: revision(text),
     extra: entry && unknownIn(phaseEntry, entry),
   };

@@ -18,7 +18,7 @@
  * - routed-step.ts: sections and front matter of a step
  * - routed-includes.ts: `{{file:path}}`, with limits on depth, number and size
  * - routed-checks.ts: names, links, and whether the end can be reached
- * - define-workflow.ts, define-gate.ts: `defineWorkflow`, and the gates that it takes
+ * - define-workflow.ts, define-gate.ts: `defineWorkflow` and `definePhase`, and the gates that they take
  * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
 import { systemClock, turns } from "../../ports/clock.js";
@@ -29,6 +29,7 @@ import { type Spot, spotIn } from "../file-schema.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
 import { isWorkflowType, meantOr, shown, WORKFLOW_NAME_RULE } from "../names.js";
+import { PhaseNames } from "../phase-names.js";
 import { findOptions } from "../placeholders.js";
 import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
@@ -138,17 +139,20 @@ function metadataSource(files: WorkflowFiles, report: Report): ParsedSource | un
 
 function readStart(
   { report, place }: Spot,
-  given: number | undefined,
+  given: number | string | undefined,
   phases: readonly PhaseDefinition[],
   first: number | undefined,
 ): number {
-  const numbers = phases.map(({ number }) => number);
-  if (numbers.length === 0 && first !== undefined) numbers.push(first);
-  if (given !== undefined && numbers.length > 0 && !numbers.includes(given)) {
-    const message = `there is no phase ${given} to start with`;
-    report.error("START_PHASE_UNKNOWN", place("start_phase"), message, `Write one of ${numbers.join(", ")}.`);
+  const isOfPlan = phases.length === 0 && first !== undefined;
+  const names = new PhaseNames(isOfPlan ? [{ number: first, name: "" }] : phases);
+  const { numbers } = names;
+  const found = given === undefined ? first : names.find(String(given));
+  if (given !== undefined && found === undefined && numbers.length > 0) {
+    const none = { message: `there is no phase ${given} to start with`, hint: `Write one of ${names.list(numbers)}.` };
+    const { message, hint } = names.sharedFault(String(given)) ?? none;
+    report.error("START_PHASE_UNKNOWN", place("start_phase"), message, hint);
   }
-  return given ?? first ?? 0;
+  return found ?? 0;
 }
 
 /** Maximum size of a structure, in characters of JSON: sessions store it in their first commit. */
