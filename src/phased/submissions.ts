@@ -103,9 +103,7 @@ export class Submissions {
     }
     const about = { place, phase, key: idempotencyKey ?? this.clock.newId(), hasOwnKey: idempotencyKey !== undefined };
     const run = new Run({ ...about, evidence, since: this.clock.now() }, begin, (begun) => this.#know(begun));
-    const forget = () => {
-      if (this.#runs.get(place) === run) this.#runs.delete(place);
-    };
+    const forget = () => this.#forget(run);
     run.result.then(forget, forget);
     try {
       return await this.#answer(run, waiting);
@@ -122,15 +120,27 @@ export class Submissions {
     await Promise.allSettled(runs.map(({ result }) => result));
   }
 
-  /** Makes a submission known, unless another one for the phase is: then it is stopped, and asked for anew. */
+  /** Makes a submission known, unless it was stopped, or another one for the phase is known: then it is stopped, and made anew. */
   #know(run: Run): boolean {
-    const known = this.#runs.get(run.place);
-    if (known === undefined) this.#runs.set(run.place, run);
-    else if (known !== run) {
-      run.isOvertaken = true;
-      run.stop.abort();
+    if (run.stop.signal.aborted) return false;
+    const known = this.#runs.get(run.place) ?? run;
+    if (known === run) {
+      this.#runs.set(run.place, run);
+      return true;
     }
-    return !run.isOvertaken;
+    run.isOvertaken = true;
+    run.stop.abort();
+    return false;
+  }
+
+  /** Stops a submission: the same call that comes now makes it anew. */
+  #stop(run: Run): void {
+    run.stop.abort();
+    this.#forget(run);
+  }
+
+  #forget(run: Run): void {
+    if (this.#runs.get(run.place) === run) this.#runs.delete(run.place);
   }
 
   #join(run: Run, waiting: Waiting): Promise<Verifying | Judged> {
@@ -155,7 +165,7 @@ export class Submissions {
       leave();
     };
     // Who leaves one that others know of gets no answer.
-    const onAbort = () => (run.isKept ? leave() : run.stop.abort());
+    const onAbort = () => (run.isKept ? leave() : this.#stop(run));
     if (answerWithinMs !== Number.POSITIVE_INFINITY) wait();
     const unfollow = run.follow(onCheck);
     signal?.addEventListener("abort", onAbort);

@@ -247,6 +247,22 @@ describe("a submission whose checks take longer than the answer may", () => {
     expect(await versions()).toBe(2);
   });
 
+  it("is not said to be verified once its caller has ended it, and is made anew by the same call", async () => {
+    const { call, slow, submission, clock, versions } = await atSlowGate();
+    const early = new AbortController();
+    const stopped = call("complete_phase", submission, { signal: early.signal });
+    await slow.begun(1);
+    early.abort();
+    clock.pass(WITHIN);
+    const again = call("complete_phase", submission);
+    expect(await stopped).toMatchObject({ status: "error", code: "CANCELLED" });
+    await slow.begun(2);
+    slow.end();
+    expect(await again).toMatchObject({ checkpoint_passed: true });
+    expect(slow.seen).toEqual({ begun: 2, stopped: 1 });
+    expect(await versions()).toBe(2);
+  });
+
   it("tells who waits of the checks that run, and nobody after the answer", async () => {
     const { follow, slow, submitSlowly } = await atSlowGate();
     const [first, second]: [object[], object[]] = [[], []];
