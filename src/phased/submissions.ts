@@ -102,7 +102,7 @@ export class Submissions {
       return this.#join(known, waiting);
     }
     const about = { place, phase, key: idempotencyKey ?? this.clock.newId(), hasOwnKey: idempotencyKey !== undefined };
-    const run = new Run({ ...about, evidence, since: this.clock.now() }, begin, (begun) => this.#know(begun));
+    const run = new Run({ ...about, evidence, clock: this.clock }, begin, (begun) => this.#know(begun));
     const forget = () => this.#forget(run);
     run.result.then(forget, forget);
     try {
@@ -201,8 +201,9 @@ class Run {
   readonly result: Promise<CompleteResult>;
   readonly #since: number;
   readonly #listeners = new Set<(progress: CheckProgress) => void>();
-  /** The checks that run. */
-  #checks: readonly CheckProgress[] = [];
+  readonly #clock: FullClock;
+  /** The checks that run, and when each began. */
+  #checks: readonly { readonly check: CheckProgress; readonly begun: number }[] = [];
   #counts = { done: 0, total: 0 };
 
   constructor(
@@ -213,7 +214,7 @@ class Run {
       evidence,
       ...more
     }: Pick<Run, "place" | "phase" | "key" | "evidence"> & {
-      readonly since: number;
+      readonly clock: FullClock;
       /** True if the caller has chosen the key. */
       readonly hasOwnKey: boolean;
     },
@@ -224,7 +225,8 @@ class Run {
     this.phase = phase;
     this.key = key;
     this.evidence = evidence;
-    this.#since = more.since;
+    this.#clock = more.clock;
+    this.#since = more.clock.now();
     const onCheck = (progress: CheckProgress) => {
       this.isForgotten = false;
       if (progress.ok === undefined) onBegun(this);
@@ -239,7 +241,8 @@ class Run {
 
   /** Calls back with the checks that run, and with all that begin and end from now on. Returns a function that ends this. */
   follow(onCheck: Followed["onCheck"] = () => {}): () => void {
-    for (const check of this.#checks) onCheck(check);
+    const now = this.#clock.elapsed();
+    for (const { check, begun } of this.#checks) onCheck({ ...check, ...this.#counts, elapsedMs: now - begun });
     this.#listeners.add(onCheck);
     return () => this.#listeners.delete(onCheck);
   }
@@ -252,19 +255,22 @@ class Run {
     return {
       ...{ status: "verifying", phase: this.phase, idempotencyKey: this.key },
       since: new Date(this.#since).toISOString(),
-      running: this.#checks.map(({ verifier, field }) => (field === undefined ? verifier : `${verifier} (${field})`)),
+      running: this.#checks.map(({ check: { verifier, field } }) =>
+        field === undefined ? verifier : `${verifier} (${field})`,
+      ),
       ...this.#counts,
     };
   }
 
   /** Notes that a check has begun or ended, and tells who follows. */
   #note(progress: CheckProgress): void {
-    const { verifier, field, ok, done, total } = progress;
+    const { verifier, field, ok, done, total, elapsedMs } = progress;
     // They are run again, since the session has changed meanwhile.
     if (done < this.#counts.done) this.#checks = [];
     this.#counts = { done, total };
-    const ended = this.#checks.find((one) => one.verifier === verifier && one.field === field);
-    this.#checks = ok === undefined ? [...this.#checks, progress] : this.#checks.filter((one) => one !== ended);
+    const ended = this.#checks.find(({ check }) => check.verifier === verifier && check.field === field);
+    const begins = { check: progress, begun: this.#clock.elapsed() - elapsedMs };
+    this.#checks = ok === undefined ? [...this.#checks, begins] : this.#checks.filter((one) => one !== ended);
     for (const listener of this.#listeners) listener(progress);
   }
 }
