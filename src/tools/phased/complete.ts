@@ -88,7 +88,6 @@ function verifying(state: StateView, running: Verifying): WireObject {
   return {
     status: "verifying",
     session_id: sessionId,
-    checkpoint_passed: false,
     ...verifyingNotice(state, running),
     remediation: `The checks of phase ${phase} still run. Nothing is decided yet, and the evidence can't be changed meanwhile. Make the call in next: it waits for the result.`,
     next: CALL.wait(sessionId, running),
