@@ -5,6 +5,7 @@ import { ENGINE_LEVELS, type Levels, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PlanChanges } from "./state/events.js";
 import type { StepRefused } from "./state/task-notes.js";
+import type { LostSubmission } from "./submissions.js";
 import type { RunningChecks } from "./verify/run-verifiers.js";
 
 /** The session of a notification. */
@@ -139,6 +140,11 @@ export interface EngineNotifications {
   deleted: SessionNotification & { readonly reason?: string | undefined };
   /** A check of a gate has begun or ended. Comes before the commit; a call that is cancelled leads to none. */
   verifying: { readonly sessionId: SessionId } & RunningChecks;
+  /**
+   * A submission that was answered with `verifying` has ended with an error: no result of it is recorded, for example since the
+   * session was paused meanwhile.
+   */
+  submissionLost: LostSubmission;
   /** A repeated call was answered with the commit of this version, which the first one led to. */
   replayed: { readonly sessionId: SessionId; readonly version: number };
   /** Another writer's commit came first, since this engine last saw the session; the command was decided again. */
@@ -188,6 +194,7 @@ export const PHASED_LEVELS: Levels<keyof EngineNotifications> = {
   planTicked: "info",
   planTicksPending: "warn",
   snapshotsTaken: "warn",
+  submissionLost: "warn",
   completed: "info",
   failed: "info",
   deleted: "info",

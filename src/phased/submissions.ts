@@ -3,8 +3,9 @@
  * when they end. Until then other evidence for the phase is refused here. Nothing of this is stored: if the process ends, the
  * submission was never made.
  */
-import { PhasegateError } from "../errors.js";
+import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { type FullClock, TIMER_MAX } from "../ports/clock.js";
+import { RecentMap } from "../workflow/cache.js";
 import { callable, checkOptions, fromZero, having, type OptionChecks, optionally } from "../workflow/host-options.js";
 import { canonicalJson } from "../workflow/json.js";
 import type { CompleteResult } from "./gate-answer.js";
@@ -63,16 +64,38 @@ interface Made extends Followed {
   readonly mayForget: () => boolean;
 }
 
-type Begin = (made: Made) => Promise<CompleteResult>;
+/** How a submission is made, and refused. */
+interface Making {
+  readonly begin: (made: Made) => Promise<CompleteResult>;
+  /** Returns the error while the checks of other evidence for the phase run. */
+  readonly refusal: (running: Verifying) => Promise<Error>;
+}
+
+/** A submission that ended with an error, although callers were told that it is being verified. */
+export interface LostSubmission {
+  readonly sessionId: string;
+  readonly phase: number;
+  readonly idempotencyKey: string;
+  readonly code: ErrorCode;
+  /** Why no result of it is recorded. */
+  readonly message: string;
+}
+
+/** The lost submissions whose errors are known to who asks for their results. */
+const LOST_MAX = 1000;
 
 /** The submissions of one engine that run in this process. */
 export class Submissions {
   readonly clock: FullClock;
+  readonly #onLost: (lost: LostSubmission) => void;
+  /** The errors of lost submissions, by their place and key. */
+  readonly #lost = new RecentMap<string, unknown>(LOST_MAX);
   /** One of each phase of a session: the first whose checks have begun. A phase may have been left meanwhile. */
   readonly #runs = new Map<string, Run>();
 
-  constructor(clock: FullClock) {
+  constructor(clock: FullClock, onLost: (lost: LostSubmission) => void) {
     this.clock = clock;
+    this.#onLost = onLost;
   }
 
   /** Returns the submission for a phase that is being verified here. The caller must be one who may see the session. */
@@ -87,28 +110,45 @@ export class Submissions {
     return run?.key === key ? this.#join(run, waiting) : undefined;
   }
 
+  /** Returns the error of a submission that was being verified here, and of which no result is recorded; undefined if there is none. */
+  errorOf(sessionId: string, phase: number, key: string): unknown {
+    return this.#lost.get(lostAt(placeOf(sessionId, phase), key));
+  }
+
   /**
    * Makes a submission, and waits for it; or waits for the same one, if it is being verified here already.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when other evidence for the phase is being verified here.
+   * Rejects with what `making` refuses it with when other evidence for the phase is being verified here.
    */
-  async submit(sessionId: string, submission: Submission, waiting: Waiting, begin: Begin): Promise<Verifying | Judged> {
+  async submit(
+    sessionId: string,
+    submission: Submission,
+    waiting: Waiting,
+    making: Making,
+  ): Promise<Verifying | Judged> {
     checkOptions("submit", waiting, waitingChecks);
     const { phase, evidence, idempotencyKey } = submission;
     const place = placeOf(sessionId, phase);
     const known = this.#runs.get(place);
     if (known !== undefined) {
       const isSame = idempotencyKey === undefined || idempotencyKey === known.key;
-      if (!isSame || canonicalJson(known.evidence) !== canonicalJson(evidence)) throw beingVerified(known.view());
+      if (!isSame || canonicalJson(known.evidence) !== canonicalJson(evidence))
+        throw await making.refusal(known.view());
       return this.#join(known, waiting);
     }
     const about = { place, phase, key: idempotencyKey ?? this.clock.newId(), hasOwnKey: idempotencyKey !== undefined };
-    const run = new Run({ ...about, evidence, clock: this.clock }, begin, (begun) => this.#know(begun));
-    const forget = () => this.#forget(run);
-    run.result.then(forget, forget);
+    const run = new Run({ ...about, evidence, clock: this.clock }, making.begin, (begun) => this.#know(begun));
+    this.#lost.delete(lostAt(place, run.key));
+    run.result.then(
+      () => this.#forget(run),
+      (error: unknown) => {
+        this.#forget(run);
+        if (run.isKept) this.#lose(sessionId, run, error);
+      },
+    );
     try {
       return await this.#answer(run, waiting);
     } catch (error) {
-      if (run.isOvertaken) return this.submit(sessionId, submission, waiting, begin);
+      if (run.isOvertaken) return this.submit(sessionId, submission, waiting, making);
       throw error;
     }
   }
@@ -141,6 +181,15 @@ export class Submissions {
 
   #forget(run: Run): void {
     if (this.#runs.get(run.place) === run) this.#runs.delete(run.place);
+  }
+
+  /** Remembers the error of a submission that callers were told of, and tells the host: nobody may wait for it. */
+  #lose(sessionId: string, { place, phase, key }: Run, error: unknown): void {
+    this.#lost.set(lostAt(place, key), error);
+    const { code, message } = isPhasegateError(error)
+      ? error
+      : ({ code: "INTERNAL", message: "internal error" } as const);
+    this.#onLost({ sessionId, phase, idempotencyKey: key, code, message });
   }
 
   #join(run: Run, waiting: Waiting): Promise<Verifying | Judged> {
@@ -185,6 +234,11 @@ function placeOf(sessionId: string, phase: number): string {
   return `${sessionId} ${phase}`;
 }
 
+/** Returns the text that identifies a lost submission. */
+function lostAt(place: string, key: string): string {
+  return `${place} ${key}`;
+}
+
 /** A submission that runs. */
 class Run {
   readonly place: string;
@@ -218,7 +272,7 @@ class Run {
       /** True if the caller has chosen the key. */
       readonly hasOwnKey: boolean;
     },
-    begin: Begin,
+    begin: Making["begin"],
     onBegun: (run: Run) => void,
   ) {
     this.place = place;
@@ -273,15 +327,4 @@ class Run {
     this.#checks = ok === undefined ? [...this.#checks, begins] : this.#checks.filter((one) => one !== ended);
     for (const listener of this.#listeners) listener(progress);
   }
-}
-
-function beingVerified({ phase, since, idempotencyKey }: Verifying): PhasegateError<"INVALID_TRANSITION"> {
-  return new PhasegateError(
-    "INVALID_TRANSITION",
-    `completePhase is not possible: other evidence for phase ${phase} is being verified since ${since}`,
-    {
-      remedy: `Wait for its result, which has the idempotency key ${idempotencyKey}. Submit this evidence afterwards, if it is still needed.`,
-      details: { command: "completePhase", status: "active", allowed: [] },
-    },
-  );
 }

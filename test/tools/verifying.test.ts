@@ -354,10 +354,7 @@ describe("a submission whose checks take longer than the answer may", () => {
     const waits = follow(next);
     slow.end();
     expect(await waits).toMatchObject({ status: "error", code: "INVALID_TRANSITION", next: { action: "resume" } });
-    expect(await follow(next)).toMatchObject({
-      code: "INVALID_INPUT",
-      next: { action: "resume" },
-    });
+    expect(await follow(next)).toMatchObject({ code: "INVALID_TRANSITION", next: { action: "resume" } });
   });
 });
 
@@ -382,6 +379,121 @@ describe("a phase that is entered while evidence for another one is being verifi
     slow.end();
     expect(await Promise.all(both)).toMatchObject([{ checkpoint_passed: true }, { code: "PHASE_LOCKED" }]);
     expect(await engine.session(sessionId).state()).toMatchObject({ head: { phase: 2 } });
+  });
+});
+
+describe("a session that is paused while checks run", () => {
+  const REASON =
+    "complete_phase is not possible: the session was paused by ana while the checks ran, so the submission was not counted";
+  const refusal = {
+    status: "error",
+    code: "INVALID_TRANSITION",
+    error: REASON,
+    remediation: "Submit the same evidence again once the session is resumed.",
+  };
+
+  it("does not count the submission: who waits is told so, and how to go on", async () => {
+    const { call, follow, slow, submitSlowly, submission, engine, sessionId, versions } = await atSlowGate();
+    const lost = vi.fn();
+    engine.on("submissionLost", lost);
+    const { next } = await submitSlowly({ idempotency_key: "mine" });
+    const waits = follow(next);
+    await engine.session(sessionId).pause({ by: "ana" });
+    slow.end();
+    expect(await waits).toMatchObject({
+      ...refusal,
+      session_status: "paused",
+      valid_actions: ["resume"],
+      next: { action: "resume", session_id: sessionId },
+    });
+    expect(lost.mock.calls).toEqual([
+      [
+        {
+          sessionId,
+          phase: 1,
+          idempotencyKey: "mine",
+          code: "INVALID_TRANSITION",
+          message: expect.stringContaining("paused by ana"),
+        },
+      ],
+    ]);
+    await call("resume");
+    const again = call("complete_phase", { ...submission, idempotency_key: "mine" });
+    await slow.begun(2);
+    slow.end();
+    expect(await again).toMatchObject({ checkpoint_passed: true });
+    expect(await versions()).toBe(4);
+  });
+
+  it("tells it to who asks later, with what is possible then", async () => {
+    const { follow, slow, submitSlowly, submission, engine, sessionId } = await atSlowGate();
+    const session = engine.session(sessionId);
+    const lost = new Promise((resolve) => engine.on("submissionLost", resolve));
+    const { next } = await submitSlowly({ idempotency_key: "mine" });
+    await session.pause({ by: "ana" });
+    slow.end();
+    await lost;
+    expect(await follow(next)).toMatchObject({ ...refusal, session_status: "paused", next: { action: "resume" } });
+    await session.resume();
+    const later = await follow(next);
+    expect(later).toMatchObject({
+      ...refusal,
+      session_status: "active",
+      valid_actions: expect.arrayContaining(["complete_phase", "pause"]),
+      next: { ...Object(next), evidence: { "<all fields>": "<as before>" } },
+    });
+    const again = follow({ ...Object(later.next), evidence: submission.evidence });
+    await slow.begun(2);
+    slow.end();
+    expect(await again).toMatchObject({ checkpoint_passed: true });
+    expect(await follow(next)).toMatchObject({ checkpoint_passed: true, replayed: true });
+  });
+
+  it("counts the submission if it is resumed before they end", async () => {
+    const { call, follow, slow, submitSlowly } = await atSlowGate();
+    const { next } = await submitSlowly();
+    await call("pause");
+    expect(await call("get_state")).toMatchObject({ verifying: { phase: 1 }, next: { action: "resume" } });
+    await call("resume");
+    const waits = follow(next);
+    slow.end();
+    expect(await waits).toMatchObject({ checkpoint_passed: true });
+    expect(slow.seen.begun).toBe(1);
+  });
+
+  it("says so in the answer that the checks still run", async () => {
+    const { call, follow, clock, slow, submitSlowly, sessionId } = await atSlowGate();
+    const { next } = await submitSlowly();
+    await call("pause");
+    const waits = follow(next);
+    await expect.poll(() => clock.pass(WITHIN)).toBe(1);
+    expect(await waits).toMatchObject({
+      status: "verifying",
+      remediation: expect.stringContaining("The session is paused"),
+      next: { action: "resume", session_id: sessionId },
+    });
+    slow.end();
+  });
+
+  it("refuses other evidence since it is paused", async () => {
+    const { call, slow, submitSlowly } = await atSlowGate();
+    const { next } = await submitSlowly();
+    const other = { phase: 1, evidence: { report: "other.md" } };
+    expect(await call("complete_phase", other)).toMatchObject({
+      code: "INVALID_TRANSITION",
+      remediation: expect.stringMatching(/^Wait for its result/),
+      session_status: "active",
+      valid_actions: ["request_waiver", "pause"],
+      next,
+    });
+    await call("pause");
+    expect(await call("complete_phase", other)).toMatchObject({
+      code: "INVALID_TRANSITION",
+      error: "complete_phase is not possible: the session is paused",
+      valid_actions: ["resume"],
+      next: { action: "resume" },
+    });
+    slow.end();
   });
 });
 

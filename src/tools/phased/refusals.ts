@@ -175,6 +175,7 @@ function remediation({ name: tool, actions: given }: GivenTool, error: AnyPhaseg
       return `${error.remedy}${lists("list_workflows", " to see available workflows")}`;
     case "INVALID_TRANSITION": {
       if (error.details.status === "completed") return "The session is completed: nothing is left to do in it.";
+      if (error.details.submission !== undefined) return error.remedy;
       // Nobody should be led to delete a session, and what it proves, because of a wrong call.
       const allowed = allowedActions(error.details.allowed).filter((action) => action !== "delete_session");
       const actions = allowed.filter((action) => given.includes(action));
