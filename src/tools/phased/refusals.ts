@@ -106,8 +106,8 @@ function isRepeatable(value: unknown): boolean {
   return typeof value !== "object" && String(value).length <= REPEATED_MAX;
 }
 
-/** A tool's name, and the actions that agents get. */
-type GivenTool = Pick<ToolContext, "name" | "actions">;
+/** The actions that agents get. */
+type GivenTool = Pick<ToolContext, "actions">;
 
 /** Returns an error as an answer; a foreign error without its message. */
 export function errorAnswer(tool: GivenTool, action: string, error: unknown, sessionId?: string): WireObject {
@@ -162,8 +162,9 @@ export function actionOf(command: string): Action | undefined {
   return isAction(name) ? name : undefined;
 }
 
-function remediation({ name: tool, actions: given }: GivenTool, error: AnyPhasegateError): string {
-  const lists = (action: Action, why = "") => (given.includes(action) ? ` Use ${tool}(action='${action}')${why}.` : "");
+function remediation({ actions: given }: GivenTool, error: AnyPhasegateError): string {
+  // The name of the action, without the tool's: over HTTP each action is a route.
+  const lists = (action: Action, why = "") => (given.includes(action) ? ` Use ${action}${why}.` : "");
   switch (error.code) {
     case "SESSION_NOT_FOUND":
       return `${error.remedy}${lists("list_sessions")}`;
