@@ -5,7 +5,6 @@ import { ENGINE_LEVELS, type Levels, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PlanChanges } from "./state/events.js";
 import type { StepRefused } from "./state/task-notes.js";
-import type { LostSubmission } from "./submissions.js";
 import type { RunningChecks } from "./verify/run-verifiers.js";
 
 /** The session of a notification. */
@@ -144,7 +143,14 @@ export interface EngineNotifications {
    * A submission that was answered with `verifying` has ended with an error: no result of it is recorded, for example since the
    * session was paused meanwhile.
    */
-  submissionLost: LostSubmission;
+  submissionLost: {
+    readonly sessionId: string;
+    readonly phase: number;
+    readonly idempotencyKey: string;
+    readonly code: ErrorCode;
+    /** Why no result is recorded. */
+    readonly message: string;
+  };
   /** A repeated call was answered with the commit of this version, which the first one led to. */
   replayed: { readonly sessionId: SessionId; readonly version: number };
   /** Another writer's commit came first, since this engine last saw the session; the command was decided again. */

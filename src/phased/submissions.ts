@@ -3,12 +3,13 @@
  * when they end. Until then other evidence for the phase is refused here. Nothing of this is stored: if the process ends, the
  * submission was never made.
  */
-import { type ErrorCode, isPhasegateError } from "../errors.js";
+import { isPhasegateError } from "../errors.js";
 import { type FullClock, TIMER_MAX } from "../ports/clock.js";
 import { RecentMap } from "../workflow/cache.js";
 import { callable, checkOptions, fromZero, having, type OptionChecks, optionally } from "../workflow/host-options.js";
 import { canonicalJson } from "../workflow/json.js";
 import type { CompleteResult } from "./gate-answer.js";
+import type { EngineNotifications } from "./notifications.js";
 import type { CheckProgress, Followed } from "./verify/verify.js";
 
 /** A submission that is being verified in this process. */
@@ -71,29 +72,19 @@ interface Making {
   readonly refusal: (running: Verifying) => Promise<Error>;
 }
 
-/** A submission that ended with an error, although callers were told that it is being verified. */
-export interface LostSubmission {
-  readonly sessionId: string;
-  readonly phase: number;
-  readonly idempotencyKey: string;
-  readonly code: ErrorCode;
-  /** Why no result of it is recorded. */
-  readonly message: string;
-}
-
 /** The lost submissions whose errors are known to who asks for their results. */
 const LOST_MAX = 1000;
 
 /** The submissions of one engine that run in this process. */
 export class Submissions {
   readonly clock: FullClock;
-  readonly #onLost: (lost: LostSubmission) => void;
+  readonly #onLost: (lost: EngineNotifications["submissionLost"]) => void;
   /** The errors of lost submissions, by their place and key. */
   readonly #lost = new RecentMap<string, unknown>(LOST_MAX);
   /** One of each phase of a session: the first whose checks have begun. A phase may have been left meanwhile. */
   readonly #runs = new Map<string, Run>();
 
-  constructor(clock: FullClock, onLost: (lost: LostSubmission) => void) {
+  constructor(clock: FullClock, onLost: (lost: EngineNotifications["submissionLost"]) => void) {
     this.clock = clock;
     this.#onLost = onLost;
   }

@@ -143,7 +143,9 @@ describe("a login", () => {
 
   it("needs a token that can't be guessed", async () => {
     const { engine } = await makeHouse();
-    expect(() => createInspector({ engine, access: { token: "secret" } })).toThrow("it has 6 characters, and 32 or more are needed");
+    expect(() => createInspector({ engine, access: { token: "secret" } })).toThrow(
+      "it has 6 characters, and 32 or more are needed",
+    );
     expect(() => createInspector({ access: { token: TOKEN } })).toThrow("engine");
   });
 
