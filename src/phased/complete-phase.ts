@@ -168,7 +168,7 @@ function createJudge(
     structure: WorkflowStructure,
     confirm: () => Promise<void>,
   ): Promise<PreparedOr<PhasedCommand, { asked: number }>> => {
-    const meanwhile = evaluation?.hasRun === true ? await sinceBegun(context, session) : undefined;
+    const meanwhile = evaluation && (await sinceBegun(context, session));
     const refusal = submissionRefusal(session.head, number, structure, context.options.limits, meanwhile);
     if (refusal !== undefined) throw refusal;
     await context.approvalGuard.check(session, structure);

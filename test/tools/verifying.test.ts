@@ -530,7 +530,8 @@ it("is answered after its checks have ended, for a host that sets no limit", asy
   expect(await answer).toMatchObject({ checkpoint_passed: true });
 });
 
-it("is found by the key that its caller was told, also if only a schema took long", async () => {
+/** A session whose gate waits for a schema, and has answered that it does. */
+async function atSlowSchema() {
   const clock = movedClock();
   let answer: (isMet: boolean) => void = () => {};
   const answered = new Promise<boolean>((resolve) => {
@@ -549,9 +550,24 @@ it("is found by the key that its caller was told, also if only a schema took lon
   expect(clock.pass(WITHIN)).toBe(1);
   const { status, next } = await answering;
   expect(status).toBe("verifying");
+  return { engine, session: engine.session(sessionId), dispatch, next, answer };
+}
+
+it("is found by the key that its caller was told, also if only a schema took long", async () => {
+  const { session, dispatch, next, answer } = await atSlowSchema();
   answer(false);
-  await expect.poll(async () => (await engine.session(sessionId).state()).head.attempts).toBe(1);
+  await expect.poll(async () => (await session.state()).head.attempts).toBe(1);
   expect(await dispatch(next)).toMatchObject({ code: "GATE_FAILED", replayed: true, attempts_left: 2 });
+});
+
+it("is not counted if the session is paused while a schema is asked", async () => {
+  const { engine, session, dispatch, next, answer } = await atSlowSchema();
+  await session.pause({ by: "ana" });
+  const lost = new Promise((resolve) => engine.on("submissionLost", resolve));
+  answer(false);
+  expect(await lost).toMatchObject({ message: expect.stringContaining("paused by ana while the checks ran") });
+  await session.resume();
+  expect(await dispatch(next)).toMatchObject({ code: "INVALID_TRANSITION", next: { action: "complete_phase" } });
 });
 
 it.each([{ answerWithinMs: Number.NaN }, { answerWithinMs: -1 }, { answerWithinMs: 50, signal: "now" }])(
