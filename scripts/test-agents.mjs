@@ -5,6 +5,7 @@
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { parse } from "jsonc-parser";
 import { chosen, install, pack, run, runAll } from "./packed.mjs";
 
 /** For each framework: the example, and for each version what is installed. */
@@ -44,7 +45,7 @@ async function tryOut(example, packages) {
   mkdirSync(join(folder, "examples/agents"), { recursive: true });
   cpSync(resolve("examples/agents/release.ts"), join(folder, "examples/agents/release.ts"));
   writeFileSync(file, asOf(packages[0], readFileSync(resolve("examples", example), "utf8")));
-  const { include: _, compilerOptions } = JSON.parse(readFileSync("tsconfig.json", "utf8"));
+  const { include: _, compilerOptions } = parse(readFileSync("tsconfig.json", "utf8"));
   const { paths: __, ...options } = compilerOptions;
   const config = { compilerOptions: { ...options, typeRoots: [resolve("node_modules/@types")] }, files: [file] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));

@@ -56,6 +56,8 @@ export interface ErrorDetails {
     readonly command: string;
     readonly status: string;
     readonly allowed: readonly string[];
+    /** Of a submission: `verifying` if the checks of other evidence run, `uncounted` if the session was left while its own ran. */
+    readonly submission?: "verifying" | "uncounted";
   };
   /** The agent has used up its attempts at a phase; only the host can give it more. */
   ATTEMPTS_EXHAUSTED: { readonly phase: number; readonly attempts: number; readonly limit: number };

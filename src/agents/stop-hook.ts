@@ -2,7 +2,7 @@
 import type { Engine } from "../phased/engine.js";
 import { RecentMap } from "../workflow/cache.js";
 import { callable, checkOptions, having, optionally, text } from "../workflow/host-options.js";
-import { activeSessions, goingOn, isTold, type Unfinished } from "./unfinished.js";
+import { activeSessions, goingOn, isTold, type Reminder } from "./unfinished.js";
 
 /** What Claude Code sends to a hook, as far as it is read. */
 export interface StopHookInput {
@@ -60,7 +60,7 @@ export function stopHook(
   checkOptions("stopHook", { engine }, { engine: having("an engine, as createEngine() returns it", "listSessions") });
   checkOptions("stopHook", options, { tool: optionally(text), onError: optionally(callable) });
   /** What each conversation was told last. */
-  const told = new RecentMap<string | undefined, Pick<Unfinished, "sessionId" | "version">>(CONVERSATIONS_MAX);
+  const told = new RecentMap<string | undefined, Reminder>(CONVERSATIONS_MAX);
   return async (input) => {
     if (!isFirstEnd(input)) return {};
     try {
@@ -68,7 +68,7 @@ export function stopHook(
       const session = await sessionIn(input.transcript_path, await activeSessions(engine));
       const open = session && (await goingOn(engine, session.sessionId, { tool: options.tool, isGuess: true }));
       if (open === undefined || isTold(open, told.get(input.session_id))) return {};
-      told.set(input.session_id, { sessionId: open.sessionId, version: open.version });
+      told.set(input.session_id, open);
       return blocking(open.message);
     } catch (error) {
       options.onError?.(error);

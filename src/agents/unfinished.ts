@@ -29,7 +29,7 @@ export type WorkedOn =
 
 /** Options of {@link unfinished}. */
 export interface UnfinishedOptions {
-  /** What the agent was told last. If nothing was done in the session since, there is nothing more to tell. */
+  /** What the agent was told last. If nothing was done in the session since, and the next call is the same, there is nothing more to tell. */
   readonly told?: Unfinished | undefined;
   /** The name of the workflow tool. Default: `pos_workflow`. */
   readonly tool?: string;
@@ -41,7 +41,7 @@ export interface UnfinishedOptions {
  * several, the session that has changed last counts.
  *
  * @param engine The engine for the agent: `engine.as(actor)` if it has sessions of several.
- * @throws {PhasegateError} `INVALID_INPUT` when no session, target or conversation is given, or an option is unknown or invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when no session, target or conversation is given, the conversation is not JSON, or an option is unknown or invalid.
  * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no session of this id.
  * @throws {PhasegateError} `STORAGE_FAILED` when the storage fails.
  */
@@ -62,12 +62,13 @@ export async function unfinished(
   return isTold(open, told) ? undefined : open;
 }
 
-/** Returns true if nothing was done since an agent was told to go on. */
-export function isTold(
-  open: Unfinished | undefined,
-  told: Pick<Unfinished, "sessionId" | "version"> | undefined,
-): boolean {
-  return open?.sessionId === told?.sessionId && open?.version === told?.version;
+/** What tells one reminder from another. */
+export type Reminder = Pick<Unfinished, "sessionId" | "version" | "next">;
+
+/** Returns true if nothing was done since an agent was told to go on: no commit, and no evidence that is being verified. */
+export function isTold(open: Reminder | undefined, told: Reminder | undefined): boolean {
+  const isSame = open?.sessionId === told?.sessionId && open?.version === told?.version;
+  return isSame && JSON.stringify(open?.next) === JSON.stringify(told?.next);
 }
 
 async function sessionOf(engine: Engine, worked: WorkedOn): Promise<string | undefined> {
@@ -81,8 +82,25 @@ async function sessionOf(engine: Engine, worked: WorkedOn): Promise<string | und
       details: { field: "sessionId" },
     });
   }
-  const said = typeof conversation === "string" ? conversation : JSON.stringify(conversation);
+  const said = typeof conversation === "string" ? conversation : textOf(conversation);
   return (await activeSessions(engine)).find(({ sessionId }) => said.includes(sessionId))?.sessionId;
+}
+
+/** Returns the messages as one text. */
+function textOf(conversation: object): string {
+  let cause: unknown;
+  try {
+    const said: unknown = JSON.stringify(conversation);
+    if (typeof said === "string") return said;
+  } catch (error) {
+    // It has itself in it, for example.
+    cause = error;
+  }
+  throw new PhasegateError("INVALID_INPUT", "unfinished: the conversation can't be read: it is not JSON", {
+    remedy: "Give the messages as plain JSON, or their text.",
+    details: { field: "conversation", expected: "messages as plain JSON, or a text" },
+    cause,
+  });
 }
 
 /** What a host has given, whatever the compiler has seen. */

@@ -5,10 +5,11 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import type { PhasegateError } from "../errors.js";
 import type { Actor } from "../ports/actor.js";
 import { askLogin, isResponse, type Login, loginCheck } from "../ports/login.js";
 import { callable, checkOptions, group, optionally } from "../workflow/host-options.js";
-import { hostOf, invalid, LOCAL_NAMES } from "./requests.js";
+import { hostOf, LOCAL_NAMES, refused } from "./requests.js";
 import type { ApiError } from "./wire.js";
 
 /**
@@ -178,14 +179,44 @@ function accessOf(access: InspectorAccess): InspectorAccess {
   const { token, authorize, login }: { token?: unknown; authorize?: unknown; login?: unknown } = access;
   const ways = Object.entries({ token, authorize, login }).filter(([, way]) => way !== undefined);
   if (ways.length !== 1)
-    throw invalid("access", "{ token }, { authorize } or { login }", "Say who may use the inspector.");
-  if (token !== undefined && (typeof token !== "string" || token.length < TOKEN_MIN))
-    throw invalid("access.token", `${TOKEN_MIN} characters or more`, "Make it of 32 random bytes.");
+    throw notOneWay(
+      Object.keys(access),
+      ways.map(([name]) => name),
+    );
+  if (token !== undefined && (typeof token !== "string" || token.length < TOKEN_MIN)) {
+    const why =
+      typeof token === "string"
+        ? `it has ${token.length} characters, and ${TOKEN_MIN} or more are needed`
+        : "it is no text";
+    throw refused("access.token", why, `${TOKEN_MIN} characters or more`, MAKE_TOKEN);
+  }
   const checks = { access: group("a way in", { authorize: optionally(callable), login: optionally(loginCheck) }) };
   checkOptions("createInspector", { access: { authorize, login } }, checks);
   if ("token" in access && token !== undefined) return { token: access.token };
   if ("authorize" in access && authorize !== undefined) return { authorize: access.authorize };
   return "login" in access ? { login: access.login } : access;
+}
+
+const MAKE_TOKEN = "Make it of 32 random bytes, such as with: openssl rand -base64 32";
+
+/** The remedy for a way in that is given and undefined. */
+const UNDEFINED_WAYS: Readonly<Record<string, string>> = {
+  token:
+    "Set the environment variable that it is read from, such as PHASEGATE_INSPECTOR_TOKEN, to 32 random bytes (openssl rand -base64 32). Only `phasegate inspect` makes a token by itself: it prints it at the end of its address.",
+  authorize: "Give the function that decides about a request.",
+  login: "Give a login, such as createTokenLogin of phasegate/login makes it.",
+};
+
+/** Returns the error for an access that has no way in, or several; `named` are those that it names, `ways` those that are defined. */
+function notOneWay(named: readonly string[], ways: readonly string[]): PhasegateError<"INVALID_INPUT"> {
+  const expected = "{ token }, { authorize } or { login }";
+  if (ways.length > 1) {
+    const why = `it names more than one way in: ${ways.join(", ")}`;
+    return refused("access", why, expected, "Leave all but one out.");
+  }
+  for (const [name, remedy] of Object.entries(UNDEFINED_WAYS))
+    if (named.includes(name)) return refused(`access.${name}`, "it is undefined", expected, remedy);
+  return refused("access", "it names no way in", expected, `Say who may use the inspector: ${expected}.`);
 }
 
 function notLoggedIn(remedy: string): Refused {

@@ -102,6 +102,6 @@ export function invalid(field: string, expected: string, remedy: string): Phaseg
   return refused(field, `${expected} expected`, expected, remedy);
 }
 
-function refused(field: string, why: string, expected: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
+export function refused(field: string, why: string, expected: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${field} is not valid: ${why}`, { remedy, details: { field, expected } });
 }

@@ -283,7 +283,7 @@ export async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): 
     if (uri !== undefined && missing) throw resourceNotFound(uri.href);
     const { errorAnswer } = await import("../tools/phased/refusals.js");
     // If `error` is a kind of error, the sentence is in `message`.
-    const { error: kind, message = kind, code } = errorAnswer({ name: "", actions: [] }, "", error);
+    const { error: kind, message = kind, code } = errorAnswer({ actions: [] }, "", error);
     const kindOfError = code === "CURSOR_INVALID" ? "invalid params" : "internal error";
     throw new McpFailure(kindOfError, String(message), { code });
   }

@@ -42,13 +42,13 @@ export async function sessionForView(
   engine: Engine,
   call: ClientCall,
   input: WireObject,
-  { action, status, code, session_id: id = input.session_id }: WireObject,
+  { action, status, code, verifying, session_id: id = input.session_id }: WireObject,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   if (call.capabilities()?.extensions?.[EXTENSION] === undefined) return undefined;
   if (!SHOWN.has(action) || !isSessionId(id) || (status === "error" && code !== "GATE_FAILED")) return undefined;
   try {
     const { sessionInShort } = await import("../read/in-short.js");
-    return { [SESSION]: await sessionInShort(engine.session(id)) };
+    return { [SESSION]: await sessionInShort(engine.session(id), { isVerifying: verifying !== undefined }) };
   } catch (error) {
     // The call itself is done: its answer does not depend on the view. Of its own errors the engine has told the host.
     if (!isPhasegateError(error)) engine.reportError("session view", error, id);

@@ -168,7 +168,8 @@ function createJudge(
     structure: WorkflowStructure,
     confirm: () => Promise<void>,
   ): Promise<PreparedOr<PhasedCommand, { asked: number }>> => {
-    const refusal = submissionRefusal(session.head, number, structure, context.options.limits);
+    const meanwhile = evaluation && (await sinceBegun(context, session));
+    const refusal = submissionRefusal(session.head, number, structure, context.options.limits, meanwhile);
     if (refusal !== undefined) throw refusal;
     await context.approvalGuard.check(session, structure);
     const { awaiting } = session.head;
@@ -200,6 +201,18 @@ function createJudge(
       forgetsKey: !hasRun && mayForget(),
     };
   };
+}
+
+/** Says what has happened to a session that was active when checks began; undefined if it still is. */
+async function sinceBegun(
+  { kernel }: EngineContext,
+  { sessionId, version, head: { status } }: PhasedSession,
+): Promise<string | undefined> {
+  if (status === "active") return undefined;
+  if (status === "failed") return "the session has failed";
+  const { events } = await kernel.at(sessionId, version);
+  const by = events.find((event) => event.type === "paused")?.operator;
+  return `the session was ${status}${by === undefined ? "" : ` by ${by}`}`;
 }
 
 /** Identifies what a verdict depends on apart from the evidence. */

@@ -135,7 +135,7 @@ export function createEngine(given: EngineOptions): Engine {
   const context = () => loaded ?? load();
   const { maxConcurrent } = limits;
   const operations = new Operations({ context, notifications, clock, maxConcurrent, engine: "phased", telemetry });
-  const submissions = new Submissions(clock);
+  const submissions = new Submissions(clock, (lost) => notifications.notify("submissionLost", lost));
   const parts: PhasedParts = {
     kind: "phased",
     end: () => submissions.end(),

@@ -139,6 +139,18 @@ export interface EngineNotifications {
   deleted: SessionNotification & { readonly reason?: string | undefined };
   /** A check of a gate has begun or ended. Comes before the commit; a call that is cancelled leads to none. */
   verifying: { readonly sessionId: SessionId } & RunningChecks;
+  /**
+   * A submission that was answered with `verifying` has ended with an error: no result of it is recorded, for example since the
+   * session was paused meanwhile.
+   */
+  submissionLost: {
+    readonly sessionId: string;
+    readonly phase: number;
+    readonly idempotencyKey: string;
+    readonly code: ErrorCode;
+    /** Why no result is recorded. */
+    readonly message: string;
+  };
   /** A repeated call was answered with the commit of this version, which the first one led to. */
   replayed: { readonly sessionId: SessionId; readonly version: number };
   /** Another writer's commit came first, since this engine last saw the session; the command was decided again. */
@@ -188,6 +200,7 @@ export const PHASED_LEVELS: Levels<keyof EngineNotifications> = {
   planTicked: "info",
   planTicksPending: "warn",
   snapshotsTaken: "warn",
+  submissionLost: "warn",
   completed: "info",
   failed: "info",
   deleted: "info",

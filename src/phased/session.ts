@@ -37,7 +37,7 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased, RefusedStep, SessionOperations } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { Keyed } from "./state/commands.js";
+import { asOfNow, type Keyed, otherIsVerified } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { SessionCommit } from "./state/machine.js";
 import type { Judged, Submissions, Verifying, Waiting } from "./submissions.js";
@@ -165,8 +165,17 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
       if (submissions.of(this.id, phase) !== undefined)
         await this.#operations.run("completePhase", this.#work("getState", {}));
       const submission = { phase, evidence: copy.evidence, idempotencyKey };
-      return submissions.submit(this.id, submission, { answerWithinMs, signal, onCheck }, (made) =>
-        this.#judge(phase, copy, { ...request, ...made, noted }),
+      return submissions.submit(
+        this.id,
+        submission,
+        { answerWithinMs, signal, onCheck },
+        {
+          begin: (made) => this.#judge(phase, copy, { ...request, ...made, noted }),
+          refusal: async (running) => {
+            const { head, structure } = await this.state();
+            return otherIsVerified(head, structure, running);
+          },
+        },
       );
     });
   }
@@ -174,15 +183,20 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   /**
    * Returns the answer to an earlier submission, by its idempotency key, or by the one that `submit` has answered; waits for it if
    * it is being verified in this process. Undefined if the session remembers no such submission: it was never judged, or is being
-   * verified in another process.
+   * verified in another process. Rejects with the error of one that was verified in this process and not recorded.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session was paused or has ended while the checks ran.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key is not of a submission for this phase.
    */
   async submission(phase: Phase, idempotencyKey: string, waiting: Waiting): Promise<Judged | Verifying | undefined> {
-    await this.state();
-    const running = this.#parts.submissions.wait(this.id, phase, idempotencyKey, waiting);
+    const { head, structure } = await this.state();
+    const { submissions } = this.#parts;
+    const running = submissions.wait(this.id, phase, idempotencyKey, waiting);
     if (running !== undefined) return running;
     const found = await this.#run("submission", { phase, idempotencyKey });
-    return found && { status: "judged", ...found };
+    if (found !== undefined) return { status: "judged", ...found };
+    const error = submissions.errorOf(this.id, phase, idempotencyKey);
+    if (error !== undefined) throw asOfNow(error, head, structure);
+    return undefined;
   }
 
   /** Returns the state of the session, from its head alone. */

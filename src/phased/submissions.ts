@@ -3,11 +3,13 @@
  * when they end. Until then other evidence for the phase is refused here. Nothing of this is stored: if the process ends, the
  * submission was never made.
  */
-import { PhasegateError } from "../errors.js";
+import { isPhasegateError } from "../errors.js";
 import { type FullClock, TIMER_MAX } from "../ports/clock.js";
+import { RecentMap } from "../workflow/cache.js";
 import { callable, checkOptions, fromZero, having, type OptionChecks, optionally } from "../workflow/host-options.js";
 import { canonicalJson } from "../workflow/json.js";
 import type { CompleteResult } from "./gate-answer.js";
+import type { EngineNotifications } from "./notifications.js";
 import type { CheckProgress, Followed } from "./verify/verify.js";
 
 /** A submission that is being verified in this process. */
@@ -63,16 +65,28 @@ interface Made extends Followed {
   readonly mayForget: () => boolean;
 }
 
-type Begin = (made: Made) => Promise<CompleteResult>;
+/** How a submission is made, and refused. */
+interface Making {
+  readonly begin: (made: Made) => Promise<CompleteResult>;
+  /** Returns the error while the checks of other evidence for the phase run. */
+  readonly refusal: (running: Verifying) => Promise<Error>;
+}
+
+/** The lost submissions whose errors are known to who asks for their results. */
+const LOST_MAX = 1000;
 
 /** The submissions of one engine that run in this process. */
 export class Submissions {
   readonly clock: FullClock;
+  readonly #onLost: (lost: EngineNotifications["submissionLost"]) => void;
+  /** The errors of lost submissions, by their place and key. */
+  readonly #lost = new RecentMap<string, unknown>(LOST_MAX);
   /** One of each phase of a session: the first whose checks have begun. A phase may have been left meanwhile. */
   readonly #runs = new Map<string, Run>();
 
-  constructor(clock: FullClock) {
+  constructor(clock: FullClock, onLost: (lost: EngineNotifications["submissionLost"]) => void) {
     this.clock = clock;
+    this.#onLost = onLost;
   }
 
   /** Returns the submission for a phase that is being verified here. The caller must be one who may see the session. */
@@ -87,30 +101,45 @@ export class Submissions {
     return run?.key === key ? this.#join(run, waiting) : undefined;
   }
 
+  /** Returns the error of a submission that was being verified here, and of which no result is recorded; undefined if there is none. */
+  errorOf(sessionId: string, phase: number, key: string): unknown {
+    return this.#lost.get(lostAt(placeOf(sessionId, phase), key));
+  }
+
   /**
    * Makes a submission, and waits for it; or waits for the same one, if it is being verified here already.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when other evidence for the phase is being verified here.
+   * Rejects with what `making` refuses it with when other evidence for the phase is being verified here.
    */
-  async submit(sessionId: string, submission: Submission, waiting: Waiting, begin: Begin): Promise<Verifying | Judged> {
+  async submit(
+    sessionId: string,
+    submission: Submission,
+    waiting: Waiting,
+    making: Making,
+  ): Promise<Verifying | Judged> {
     checkOptions("submit", waiting, waitingChecks);
     const { phase, evidence, idempotencyKey } = submission;
     const place = placeOf(sessionId, phase);
     const known = this.#runs.get(place);
     if (known !== undefined) {
       const isSame = idempotencyKey === undefined || idempotencyKey === known.key;
-      if (!isSame || canonicalJson(known.evidence) !== canonicalJson(evidence)) throw beingVerified(known.view());
+      if (!isSame || canonicalJson(known.evidence) !== canonicalJson(evidence))
+        throw await making.refusal(known.view());
       return this.#join(known, waiting);
     }
     const about = { place, phase, key: idempotencyKey ?? this.clock.newId(), hasOwnKey: idempotencyKey !== undefined };
-    const run = new Run({ ...about, evidence, since: this.clock.now() }, begin, (begun) => this.#know(begun));
-    const forget = () => {
-      if (this.#runs.get(place) === run) this.#runs.delete(place);
-    };
-    run.result.then(forget, forget);
+    const run = new Run({ ...about, evidence, clock: this.clock }, making.begin, (begun) => this.#know(begun));
+    this.#lost.delete(lostAt(place, run.key));
+    run.result.then(
+      () => this.#forget(run),
+      (error: unknown) => {
+        this.#forget(run);
+        if (run.isKept) this.#lose(sessionId, run, error);
+      },
+    );
     try {
       return await this.#answer(run, waiting);
     } catch (error) {
-      if (run.isOvertaken) return this.submit(sessionId, submission, waiting, begin);
+      if (run.isOvertaken) return this.submit(sessionId, submission, waiting, making);
       throw error;
     }
   }
@@ -122,15 +151,36 @@ export class Submissions {
     await Promise.allSettled(runs.map(({ result }) => result));
   }
 
-  /** Makes a submission known, unless another one for the phase is: then it is stopped, and asked for anew. */
+  /** Makes a submission known, unless it was stopped, or another one for the phase is known: then it is stopped, and made anew. */
   #know(run: Run): boolean {
-    const known = this.#runs.get(run.place);
-    if (known === undefined) this.#runs.set(run.place, run);
-    else if (known !== run) {
-      run.isOvertaken = true;
-      run.stop.abort();
+    if (run.stop.signal.aborted) return false;
+    const known = this.#runs.get(run.place) ?? run;
+    if (known === run) {
+      this.#runs.set(run.place, run);
+      return true;
     }
-    return !run.isOvertaken;
+    run.isOvertaken = true;
+    run.stop.abort();
+    return false;
+  }
+
+  /** Stops a submission: the same call that comes now makes it anew. */
+  #stop(run: Run): void {
+    run.stop.abort();
+    this.#forget(run);
+  }
+
+  #forget(run: Run): void {
+    if (this.#runs.get(run.place) === run) this.#runs.delete(run.place);
+  }
+
+  /** Remembers the error of a submission that callers were told of, and tells the host: nobody may wait for it. */
+  #lose(sessionId: string, { place, phase, key }: Run, error: unknown): void {
+    this.#lost.set(lostAt(place, key), error);
+    const { code, message } = isPhasegateError(error)
+      ? error
+      : ({ code: "INTERNAL", message: "internal error" } as const);
+    this.#onLost({ sessionId, phase, idempotencyKey: key, code, message });
   }
 
   #join(run: Run, waiting: Waiting): Promise<Verifying | Judged> {
@@ -155,7 +205,7 @@ export class Submissions {
       leave();
     };
     // Who leaves one that others know of gets no answer.
-    const onAbort = () => (run.isKept ? leave() : run.stop.abort());
+    const onAbort = () => (run.isKept ? leave() : this.#stop(run));
     if (answerWithinMs !== Number.POSITIVE_INFINITY) wait();
     const unfollow = run.follow(onCheck);
     signal?.addEventListener("abort", onAbort);
@@ -175,6 +225,11 @@ function placeOf(sessionId: string, phase: number): string {
   return `${sessionId} ${phase}`;
 }
 
+/** Returns the text that identifies a lost submission. */
+function lostAt(place: string, key: string): string {
+  return `${place} ${key}`;
+}
+
 /** A submission that runs. */
 class Run {
   readonly place: string;
@@ -191,8 +246,9 @@ class Run {
   readonly result: Promise<CompleteResult>;
   readonly #since: number;
   readonly #listeners = new Set<(progress: CheckProgress) => void>();
-  /** The checks that run. */
-  #checks: readonly CheckProgress[] = [];
+  readonly #clock: FullClock;
+  /** The checks that run, and when each began. */
+  #checks: readonly { readonly check: CheckProgress; readonly begun: number }[] = [];
   #counts = { done: 0, total: 0 };
 
   constructor(
@@ -203,18 +259,19 @@ class Run {
       evidence,
       ...more
     }: Pick<Run, "place" | "phase" | "key" | "evidence"> & {
-      readonly since: number;
+      readonly clock: FullClock;
       /** True if the caller has chosen the key. */
       readonly hasOwnKey: boolean;
     },
-    begin: Begin,
+    begin: Making["begin"],
     onBegun: (run: Run) => void,
   ) {
     this.place = place;
     this.phase = phase;
     this.key = key;
     this.evidence = evidence;
-    this.#since = more.since;
+    this.#clock = more.clock;
+    this.#since = more.clock.now();
     const onCheck = (progress: CheckProgress) => {
       this.isForgotten = false;
       if (progress.ok === undefined) onBegun(this);
@@ -229,7 +286,8 @@ class Run {
 
   /** Calls back with the checks that run, and with all that begin and end from now on. Returns a function that ends this. */
   follow(onCheck: Followed["onCheck"] = () => {}): () => void {
-    for (const check of this.#checks) onCheck(check);
+    const now = this.#clock.elapsed();
+    for (const { check, begun } of this.#checks) onCheck({ ...check, ...this.#counts, elapsedMs: now - begun });
     this.#listeners.add(onCheck);
     return () => this.#listeners.delete(onCheck);
   }
@@ -242,30 +300,22 @@ class Run {
     return {
       ...{ status: "verifying", phase: this.phase, idempotencyKey: this.key },
       since: new Date(this.#since).toISOString(),
-      running: this.#checks.map(({ verifier, field }) => (field === undefined ? verifier : `${verifier} (${field})`)),
+      running: this.#checks.map(({ check: { verifier, field } }) =>
+        field === undefined ? verifier : `${verifier} (${field})`,
+      ),
       ...this.#counts,
     };
   }
 
   /** Notes that a check has begun or ended, and tells who follows. */
   #note(progress: CheckProgress): void {
-    const { verifier, field, ok, done, total } = progress;
+    const { verifier, field, ok, done, total, elapsedMs } = progress;
     // They are run again, since the session has changed meanwhile.
     if (done < this.#counts.done) this.#checks = [];
     this.#counts = { done, total };
-    const ended = this.#checks.find((one) => one.verifier === verifier && one.field === field);
-    this.#checks = ok === undefined ? [...this.#checks, progress] : this.#checks.filter((one) => one !== ended);
+    const ended = this.#checks.find(({ check }) => check.verifier === verifier && check.field === field);
+    const begins = { check: progress, begun: this.#clock.elapsed() - elapsedMs };
+    this.#checks = ok === undefined ? [...this.#checks, begins] : this.#checks.filter((one) => one !== ended);
     for (const listener of this.#listeners) listener(progress);
   }
-}
-
-function beingVerified({ phase, since, idempotencyKey }: Verifying): PhasegateError<"INVALID_TRANSITION"> {
-  return new PhasegateError(
-    "INVALID_TRANSITION",
-    `completePhase is not possible: other evidence for phase ${phase} is being verified since ${since}`,
-    {
-      remedy: `Wait for its result, which has the idempotency key ${idempotencyKey}. Submit this evidence afterwards, if it is still needed.`,
-      details: { command: "completePhase", status: "active", allowed: [] },
-    },
-  );
 }

@@ -13,20 +13,24 @@ const ITEMS_MAX = 20;
 const NAME_MAX = 120;
 const TEXT_MAX = 2000;
 
-/** Returns a session in short. Like an agent, it is shown no name of a phase ahead, and of problems what the gate tells. */
-export async function sessionInShort(session: Session): Promise<SessionInShort> {
+/** Returns a session in short; `isVerifying` if the checks of the current phase run. Like an agent, it is shown no name of a phase ahead, and of problems what the gate tells. */
+export async function sessionInShort(
+  session: Session,
+  { isVerifying = false }: { readonly isVerifying?: boolean } = {},
+): Promise<SessionInShort> {
   const state = await session.state();
   const { sessionId, head, structure, status } = state;
   const reached = status === "completed" ? structure.phases : structure.phases.slice(0, head.position + 1);
   const now = phaseState(state, state.currentPhase);
-  const isRefused = now === "refused" || (now === "failed" && head.submission !== undefined);
+  const isRefused = !isVerifying && (now === "refused" || (now === "failed" && head.submission !== undefined));
   return defined({
     sessionId,
     workflow: cut(structure.name, NAME_MAX),
     target: cut(head.target, NAME_MAX),
     status,
     phases: reached.slice(-ITEMS_MAX).map(({ number, name }) => {
-      return { number, name: cut(name, NAME_MAX), state: phaseState(state, number) };
+      const isNow = isVerifying && number === state.currentPhase;
+      return { number, name: cut(name, NAME_MAX), state: isNow ? ("verifying" as const) : phaseState(state, number) };
     }),
     earlier: Math.max(0, reached.length - ITEMS_MAX),
     ahead: structure.phases.length - reached.length,

@@ -159,7 +159,7 @@ export const sessionShort = z.object({
   target: text,
   status: text,
   /** The phases up to the current one, the last of them. */
-  phases: list(z.object({ number, name: text, state: phase.shape.state })),
+  phases: list(z.object({ number, name: text, state: z.enum([...phase.shape.state.options, "verifying"]) })),
   /** How many phases came before those, and how many are locked. */
   earlier: number,
   ahead: number,

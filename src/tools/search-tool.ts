@@ -91,7 +91,7 @@ export function createSearchTool(retriever: Retriever, options: SearchToolOption
   const refusalOf = (failure: Failure) => {
     if ("faults" in failure) return badSearch(name, fieldNames(inputSchema), failure.faults);
     onError?.(failure.error);
-    return errorAnswer({ name, actions: [] }, name, failure.error);
+    return errorAnswer({ actions: [] }, name, failure.error);
   };
   return {
     name,

@@ -71,13 +71,51 @@ describe("the tool of phased workflows", () => {
     const call = calling(workflowTools(engine, { onProgress: (progress) => told.push(progress) }));
     await call("pos_workflow", { action: "complete_phase", session_id: sessionId, phase: 1, evidence: { url: "u" } });
     expect(told).toEqual([
-      { progress: expect.closeTo(0.495), total: 1, message: '"quick" on "url" runs' },
+      { progress: expect.closeTo(0), total: 1, message: '"quick" on "url" runs' },
       {
         progress: 1,
         total: 1,
         message: expect.stringMatching(/^"quick" on "url" passed after .+: 1 of 1 checks have ended$/),
       },
     ]);
+  });
+
+  it("tells a call that waits for checks how long they have run, and never of less than the call before", async () => {
+    const told: Progress[][] = [];
+    let now = 1000;
+    const clock = { now: () => Date.UTC(2026, 2, 4), elapsed: () => now };
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const slow = { verify: () => ended.then(() => ({ ok: true, message: "fine" })) };
+    const quick = { verify: async () => ({ ok: true, message: "fine" }) };
+    const { engine, sessionId } = await startVerified(["verify: [quick, slow]\n"], {
+      clock,
+      verifiers: { slow, quick },
+    });
+    const onProgress = (progress: Progress) => {
+      told.at(-1)?.push(progress);
+      if (progress.message.includes("run for 60.0 s")) end();
+    };
+    const call = calling(workflowTools(engine, { onProgress, answerWithinMs: 20 }));
+    const answerTo = (input: unknown) => {
+      told.push([]);
+      return call("pos_workflow", input);
+    };
+    const submit = { action: "complete_phase", session_id: sessionId, phase: 1, evidence: { done: true } };
+    const { body } = await answerTo(submit);
+    now += 50_000;
+    await answerTo(body.next);
+    now += 10_000;
+    expect(await answerTo(body.next)).toMatchObject({ isError: false, body: { checkpoint_passed: true } });
+    expect(told.slice(1).map((of) => of.map(({ message }) => message))).toEqual([
+      ['"slow" has run for 50.0 s: 1 of 2 checks have ended'],
+      ['"slow" has run for 60.0 s: 1 of 2 checks have ended', '"slow" passed after 60.0 s: 2 of 2 checks have ended'],
+    ]);
+    const steps = told.flat().map(({ progress }) => progress);
+    expect([...new Set(steps)].sort((one, other) => one - other)).toEqual(steps);
+    expect(steps.at(-1)).toBe(2);
   });
 
   it("says which option is wrong", () => {

@@ -1,7 +1,10 @@
+import { createWorkflowTool } from "phasegate";
 import { unfinished } from "phasegate/agents";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { makeAsking } from "../support/approvals.js";
+import { endless } from "../support/endless.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { startVerified } from "../support/verified.js";
 import { built } from "../support/workflows.js";
 
 describe("a session is unfinished", () => {
@@ -40,6 +43,20 @@ describe("a session is unfinished", () => {
     expect(await unfinished(engine, { sessionId }, { told })).toMatchObject({ sessionId, version: 2 });
     const other = await startTwoPhases(engine, "src/b.ts");
     expect(await unfinished(engine, { sessionId: other }, { told })).toMatchObject({ sessionId: other, version: 1 });
+  });
+
+  it("is told again once its evidence is being verified", async () => {
+    const { engine, sessionId } = await startVerified(["verify: [slow]\n"], {
+      verifiers: { slow: { verify: endless().verify } },
+    });
+    onTestFinished(() => engine.close());
+    const told = await unfinished(engine, { sessionId });
+    const { dispatch } = createWorkflowTool(engine, { answerWithinMs: 20 });
+    const submit = { action: "complete_phase", session_id: sessionId, phase: 1, evidence: { done: true } };
+    const { next } = await dispatch(submit);
+    const again = await unfinished(engine, { sessionId }, { told });
+    expect(again).toMatchObject({ version: 1, next });
+    expect(await unfinished(engine, { sessionId }, { told: again })).toBeUndefined();
   });
 
   it("by its target, or by the conversation that names it: of several, the one that has changed last", async () => {
@@ -114,5 +131,12 @@ it("what names no session is refused", async () => {
   await expect(unfinished({}, { target: "a" })).rejects.toMatchObject(refused);
   // @ts-expect-error a misspelt key
   await expect(unfinished(engine, { session_id: "release_1" })).rejects.toMatchObject(refused);
+  const circular: object[] = [];
+  circular.push({ circular });
+  for (const conversation of [circular, { tokens: 1n }, { toJSON: () => undefined }])
+    await expect(unfinished(engine, { conversation })).rejects.toMatchObject({
+      ...refused,
+      message: "unfinished: the conversation can't be read: it is not JSON",
+    });
   await expect(unfinished(engine, { sessionId: "release_1" })).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
 });

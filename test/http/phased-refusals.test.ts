@@ -122,7 +122,11 @@ describe("a refusal of the engine", () => {
       const answered = WORKFLOW_READING.has(action)
         ? await get(action, query)
         : await post(action, action === "complete_phase" ? { ...given, evidence: built } : given);
-      expect(answered, action).toMatchObject({ status: 404, body: { error_code: "SESSION_NOT_FOUND" } });
+      expect(answered, action).toMatchObject({
+        status: 404,
+        // The remedy names a route, and no call of a tool.
+        body: { error_code: "SESSION_NOT_FOUND", details: { remedy: expect.stringMatching(/ Use list_sessions\.$/) } },
+      });
     }
   });
 

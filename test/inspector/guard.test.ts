@@ -143,8 +143,31 @@ describe("a login", () => {
 
   it("needs a token that can't be guessed", async () => {
     const { engine } = await makeHouse();
-    expect(() => createInspector({ engine, access: { token: "secret" } })).toThrow("32 characters");
+    expect(() => createInspector({ engine, access: { token: "secret" } })).toThrow(
+      "it has 6 characters, and 32 or more are needed",
+    );
     expect(() => createInspector({ access: { token: TOKEN } })).toThrow("engine");
+  });
+
+  it.each([
+    [
+      { token: undefined },
+      "access.token is not valid: it is undefined",
+      /PHASEGATE_INSPECTOR_TOKEN.*phasegate inspect/,
+    ],
+    [{ authorize: undefined }, "access.authorize is not valid: it is undefined", /^Give the function/],
+    [{}, "access is not valid: it names no way in", /^Say who may use the inspector/],
+    [
+      { token: TOKEN, authorize: () => true },
+      "access is not valid: it names more than one way in: token, authorize",
+      /^Leave all but one out/,
+    ],
+    [{ token: "secret" }, "access.token is not valid: it has 6 characters, and 32 or more are needed", /openssl rand/],
+    [{ token: 12_345 }, "access.token is not valid: it is no text", /openssl rand/],
+  ])("says what is wrong with the way in: %j", async (access, message, remedy) => {
+    const { engine } = await makeHouse();
+    const refusal = expect.objectContaining({ code: "INVALID_INPUT", message, remedy: expect.stringMatching(remedy) });
+    expect(() => createInspector({ engine, access: access as never })).toThrow(refusal);
   });
 
   it.each([{}, undefined, { token: undefined }, { token: 12_345 }, { authorize: true }, { login: "ann" }])(

@@ -5,7 +5,9 @@ import { type Engine, MemoryStorage } from "phasegate";
 import { type RegisterWorkflowToolOptions, registerWorkflowTool } from "phasegate/mcp";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { makeAsking } from "../support/approvals.js";
+import { endless } from "../support/endless.js";
 import { makeEngine } from "../support/make-engine.js";
+import { startVerified } from "../support/verified.js";
 import { built } from "../support/workflows.js";
 import { answerOf } from "./connect-in-memory.js";
 import { createHostServer } from "./host-servers.js";
@@ -95,6 +97,20 @@ describe("the view of a session", () => {
       asked: { what: "approval", phase: 1, question: asked?.prompt, approvers: ["ann", "bob"], link: asked?.link },
     });
     expect(JSON.stringify(answer)).not.toContain("gates.example.com");
+  });
+
+  it("gets that evidence is being verified, which is no refusal", async () => {
+    const { engine, sessionId } = await startVerified(["verify: [slow]\n"], {
+      verifiers: { slow: { verify: endless().verify } },
+    });
+    onTestFinished(() => engine.close());
+    const { call } = await connect(engine, { answerWithinMs: 20 });
+    const submit = { action: "complete_phase", session_id: sessionId, phase: 1, evidence: { done: true } };
+    const { answer, session } = await call(submit);
+    expect(answer).toMatchObject({ status: "verifying" });
+    expect(session).toMatchObject({ status: "active", phases: [{ number: 1, state: "verifying" }] });
+    expect(session).not.toHaveProperty("refused");
+    expect((await call({ action: "get_state", session_id: sessionId })).session).toEqual(session);
   });
 
   it("gets a request for a waiver", async () => {

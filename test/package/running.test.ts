@@ -22,6 +22,7 @@ const NOTIFICATIONS = {
   waiverGranted: 1,
   waiverDenied: 1,
   stepRefused: 1,
+  submissionLost: 1,
   refused: 1,
   taskCompleted: 1,
   taskGivenUp: 1,

@@ -38,7 +38,7 @@ describe("a call that its caller follows", () => {
     const seen: object[] = [];
     await engine.session(sessionId).completePhase(1, EVIDENCE, { onCheck: (check) => seen.push(check) });
     expect(seen).toHaveLength(4);
-    expect(seen).toContainEqual({ verifier: "quick", field: "summary", done: 0, total: 2 });
+    expect(seen).toContainEqual({ verifier: "quick", field: "summary", done: 0, total: 2, elapsedMs: 0 });
     expect(seen).toContainEqual(expect.objectContaining({ verifier: "quick", field: "summary", ok: true, total: 2 }));
     expect(seen.at(-1)).toMatchObject({ done: 2, total: 2 });
     expect(seen).toContainEqual(expect.objectContaining({ verifier: "slow", ok: false }));

@@ -59,7 +59,7 @@ describe("the quota of sessions", () => {
     expect(await tool.dispatch({ action: "start", workflow_type: "two_phases", target_file: "c.ts" })).toMatchObject({
       code: "SESSION_LIMIT",
       error: "you have 2 sessions, which is as many as you may have",
-      remediation: "Complete one of them first. Use pos_workflow(action='list_sessions').",
+      remediation: "Complete one of them first. Use list_sessions.",
       next: { action: "list_sessions" },
     });
     await startTwoPhases(bob, "c.ts");

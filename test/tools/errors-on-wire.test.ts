@@ -9,7 +9,7 @@ const SESSION = "garden_v1_bed_20260304_050607";
 /** Returns an error as the tool answers it. */
 function told<C extends ErrorCode>(code: C, details: ErrorDetails[C]) {
   const error = new PhasegateError(code, "What is wrong", { remedy: "Do this.", details });
-  return errorAnswer({ name: "workflow", actions: ACTION_NAMES }, "get_task", error, SESSION);
+  return errorAnswer({ actions: ACTION_NAMES }, "get_task", error, SESSION);
 }
 
 /** The fields of every error. */
@@ -95,6 +95,6 @@ describe("errors of plans", () => {
     });
     expect(told("TASK_LOCKED", { ...details, ready: [] }).next).toEqual({ action: "get_phase", session_id: SESSION });
     const unknown = new PhasegateError("TASK_LOCKED", "x", { remedy: "y", details });
-    expect(errorAnswer({ name: "workflow", actions: ACTION_NAMES }, "get_task", unknown)).not.toHaveProperty("next");
+    expect(errorAnswer({ actions: ACTION_NAMES }, "get_task", unknown)).not.toHaveProperty("next");
   });
 });

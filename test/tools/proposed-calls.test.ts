@@ -66,12 +66,16 @@ describe("a proposed call that is copied unchanged", () => {
     expect(await call(refused.if_impossible)).toMatchObject({
       code: "INVALID_INPUT",
       error: expect.stringContaining("'reason'"),
+      next: refused.if_impossible,
     });
     const task = await call({ action: "get_task", session_id, phase: 1, task_number: 1 });
     expect(await call(task.next)).toMatchObject({
       code: "INVALID_INPUT",
       error: expect.stringContaining("'note' is the placeholder"),
+      next: task.next,
     });
+    const givenUp = { ...Object(task.next), outcome: "given_up" };
+    expect(await call(givenUp)).toMatchObject({ code: "INVALID_INPUT", next: givenUp });
     expect(await call({ action: "get_state", session_id, brief: true })).toMatchObject({ tasks_done: "none" });
   });
 

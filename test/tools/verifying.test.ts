@@ -121,11 +121,12 @@ describe("a submission whose checks take longer than the answer may", () => {
     const answer = await submitSlowly();
     expect(answer).toMatchObject({
       status: "verifying",
-      checkpoint_passed: false,
       verifying: { phase: 1, since: "2026-03-04T05:06:07.000Z", running: ["slow"], checks: "0 of 1 have ended" },
       next: { action: "complete_phase", session_id: sessionId, phase: 1, idempotency_key: expect.any(String) },
     });
     expect(answer.next).not.toHaveProperty("evidence");
+    // It is not known yet.
+    expect(answer).not.toHaveProperty("checkpoint_passed");
     expect(await versions()).toBe(1);
     const { next } = answer;
     const waits = follow(next);
@@ -247,6 +248,22 @@ describe("a submission whose checks take longer than the answer may", () => {
     expect(await versions()).toBe(2);
   });
 
+  it("is not said to be verified once its caller has ended it, and is made anew by the same call", async () => {
+    const { call, slow, submission, clock, versions } = await atSlowGate();
+    const early = new AbortController();
+    const stopped = call("complete_phase", submission, { signal: early.signal });
+    await slow.begun(1);
+    early.abort();
+    clock.pass(WITHIN);
+    const again = call("complete_phase", submission);
+    expect(await stopped).toMatchObject({ status: "error", code: "CANCELLED" });
+    await slow.begun(2);
+    slow.end();
+    expect(await again).toMatchObject({ checkpoint_passed: true });
+    expect(slow.seen).toEqual({ begun: 2, stopped: 1 });
+    expect(await versions()).toBe(2);
+  });
+
   it("tells who waits of the checks that run, and nobody after the answer", async () => {
     const { follow, slow, submitSlowly } = await atSlowGate();
     const [first, second]: [object[], object[]] = [[], []];
@@ -337,10 +354,7 @@ describe("a submission whose checks take longer than the answer may", () => {
     const waits = follow(next);
     slow.end();
     expect(await waits).toMatchObject({ status: "error", code: "INVALID_TRANSITION", next: { action: "resume" } });
-    expect(await follow(next)).toMatchObject({
-      code: "INVALID_INPUT",
-      next: { action: "resume" },
-    });
+    expect(await follow(next)).toMatchObject({ code: "INVALID_TRANSITION", next: { action: "resume" } });
   });
 });
 
@@ -365,6 +379,121 @@ describe("a phase that is entered while evidence for another one is being verifi
     slow.end();
     expect(await Promise.all(both)).toMatchObject([{ checkpoint_passed: true }, { code: "PHASE_LOCKED" }]);
     expect(await engine.session(sessionId).state()).toMatchObject({ head: { phase: 2 } });
+  });
+});
+
+describe("a session that is paused while checks run", () => {
+  const REASON =
+    "complete_phase is not possible: the session was paused by ana while the checks ran, so the submission was not counted";
+  const refusal = {
+    status: "error",
+    code: "INVALID_TRANSITION",
+    error: REASON,
+    remediation: "Submit the same evidence again once the session is resumed.",
+  };
+
+  it("does not count the submission: who waits is told so, and how to go on", async () => {
+    const { call, follow, slow, submitSlowly, submission, engine, sessionId, versions } = await atSlowGate();
+    const lost = vi.fn();
+    engine.on("submissionLost", lost);
+    const { next } = await submitSlowly({ idempotency_key: "mine" });
+    const waits = follow(next);
+    await engine.session(sessionId).pause({ by: "ana" });
+    slow.end();
+    expect(await waits).toMatchObject({
+      ...refusal,
+      session_status: "paused",
+      valid_actions: ["resume"],
+      next: { action: "resume", session_id: sessionId },
+    });
+    expect(lost.mock.calls).toEqual([
+      [
+        {
+          sessionId,
+          phase: 1,
+          idempotencyKey: "mine",
+          code: "INVALID_TRANSITION",
+          message: expect.stringContaining("paused by ana"),
+        },
+      ],
+    ]);
+    await call("resume");
+    const again = call("complete_phase", { ...submission, idempotency_key: "mine" });
+    await slow.begun(2);
+    slow.end();
+    expect(await again).toMatchObject({ checkpoint_passed: true });
+    expect(await versions()).toBe(4);
+  });
+
+  it("tells it to who asks later, with what is possible then", async () => {
+    const { follow, slow, submitSlowly, submission, engine, sessionId } = await atSlowGate();
+    const session = engine.session(sessionId);
+    const lost = new Promise((resolve) => engine.on("submissionLost", resolve));
+    const { next } = await submitSlowly({ idempotency_key: "mine" });
+    await session.pause({ by: "ana" });
+    slow.end();
+    await lost;
+    expect(await follow(next)).toMatchObject({ ...refusal, session_status: "paused", next: { action: "resume" } });
+    await session.resume();
+    const later = await follow(next);
+    expect(later).toMatchObject({
+      ...refusal,
+      session_status: "active",
+      valid_actions: expect.arrayContaining(["complete_phase", "pause"]),
+      next: { ...Object(next), evidence: { "<all fields>": "<as before>" } },
+    });
+    const again = follow({ ...Object(later.next), evidence: submission.evidence });
+    await slow.begun(2);
+    slow.end();
+    expect(await again).toMatchObject({ checkpoint_passed: true });
+    expect(await follow(next)).toMatchObject({ checkpoint_passed: true, replayed: true });
+  });
+
+  it("counts the submission if it is resumed before they end", async () => {
+    const { call, follow, slow, submitSlowly } = await atSlowGate();
+    const { next } = await submitSlowly();
+    await call("pause");
+    expect(await call("get_state")).toMatchObject({ verifying: { phase: 1 }, next: { action: "resume" } });
+    await call("resume");
+    const waits = follow(next);
+    slow.end();
+    expect(await waits).toMatchObject({ checkpoint_passed: true });
+    expect(slow.seen.begun).toBe(1);
+  });
+
+  it("says so in the answer that the checks still run", async () => {
+    const { call, follow, clock, slow, submitSlowly, sessionId } = await atSlowGate();
+    const { next } = await submitSlowly();
+    await call("pause");
+    const waits = follow(next);
+    await expect.poll(() => clock.pass(WITHIN)).toBe(1);
+    expect(await waits).toMatchObject({
+      status: "verifying",
+      remediation: expect.stringContaining("The session is paused"),
+      next: { action: "resume", session_id: sessionId },
+    });
+    slow.end();
+  });
+
+  it("refuses other evidence since it is paused", async () => {
+    const { call, slow, submitSlowly } = await atSlowGate();
+    const { next } = await submitSlowly();
+    const other = { phase: 1, evidence: { report: "other.md" } };
+    expect(await call("complete_phase", other)).toMatchObject({
+      code: "INVALID_TRANSITION",
+      remediation: expect.stringMatching(/^Wait for its result/),
+      session_status: "active",
+      valid_actions: ["request_waiver", "pause"],
+      next,
+    });
+    await call("pause");
+    expect(await call("complete_phase", other)).toMatchObject({
+      code: "INVALID_TRANSITION",
+      error: "complete_phase is not possible: the session is paused",
+      valid_actions: ["resume"],
+      next: { action: "resume" },
+    });
+    slow.end();
   });
 });
 
@@ -401,7 +530,8 @@ it("is answered after its checks have ended, for a host that sets no limit", asy
   expect(await answer).toMatchObject({ checkpoint_passed: true });
 });
 
-it("is found by the key that its caller was told, also if only a schema took long", async () => {
+/** A session whose gate waits for a schema, and has answered that it does. */
+async function atSlowSchema() {
   const clock = movedClock();
   let answer: (isMet: boolean) => void = () => {};
   const answered = new Promise<boolean>((resolve) => {
@@ -420,9 +550,24 @@ it("is found by the key that its caller was told, also if only a schema took lon
   expect(clock.pass(WITHIN)).toBe(1);
   const { status, next } = await answering;
   expect(status).toBe("verifying");
+  return { engine, session: engine.session(sessionId), dispatch, next, answer };
+}
+
+it("is found by the key that its caller was told, also if only a schema took long", async () => {
+  const { session, dispatch, next, answer } = await atSlowSchema();
   answer(false);
-  await expect.poll(async () => (await engine.session(sessionId).state()).head.attempts).toBe(1);
+  await expect.poll(async () => (await session.state()).head.attempts).toBe(1);
   expect(await dispatch(next)).toMatchObject({ code: "GATE_FAILED", replayed: true, attempts_left: 2 });
+});
+
+it("is not counted if the session is paused while a schema is asked", async () => {
+  const { engine, session, dispatch, next, answer } = await atSlowSchema();
+  await session.pause({ by: "ana" });
+  const lost = new Promise((resolve) => engine.on("submissionLost", resolve));
+  answer(false);
+  expect(await lost).toMatchObject({ message: expect.stringContaining("paused by ana while the checks ran") });
+  await session.resume();
+  expect(await dispatch(next)).toMatchObject({ code: "INVALID_TRANSITION", next: { action: "complete_phase" } });
 });
 
 it.each([{ answerWithinMs: Number.NaN }, { answerWithinMs: -1 }, { answerWithinMs: 50, signal: "now" }])(

@@ -37,6 +37,7 @@ interface Answer {
   readonly error?: string;
   readonly attempt?: number;
   readonly validation_errors?: readonly string[];
+  readonly verifying?: { readonly phase: number };
   readonly approval?: { readonly phase: number; readonly prompt: string; readonly approvers?: readonly string[] };
   readonly waiver?: { readonly fields: readonly string[]; readonly reason: string };
 }
@@ -60,14 +61,14 @@ function shownOf({ structuredContent, content = [], _meta }: ToolResult): Shown 
 
 /** Returns what an answer itself says of a session. */
 function sessionIn(answer: Answer): SessionInShort | undefined {
-  const { session_id: sessionId = called.value, current_phase, phase, approval, waiver } = answer;
+  const { session_id: sessionId = called.value, current_phase, phase, approval, waiver, verifying } = answer;
   const { validation_errors: problems } = answer;
   if (typeof sessionId !== "string") return undefined;
-  const number = current_phase ?? approval?.phase ?? phase;
+  const number = current_phase ?? approval?.phase ?? verifying?.phase ?? phase;
   const asked = approval
     ? { ...approval, what: "approval" as const, question: approval.prompt, fields: [] }
     : waiver && { what: "waiver" as const, phase: number ?? 0, question: waiver.reason, fields: waiver.fields };
-  const state = asked ? "waiting" : problems ? "refused" : "working";
+  const state = verifying ? "verifying" : asked ? "waiting" : problems ? "refused" : "working";
   const name = answer.phase_content?.title ?? answer.title ?? "";
   const isComplete = answer.workflow_complete === true || answer.session_status === "completed";
   return {

@@ -2,7 +2,7 @@
  * The commands of a phased session, and the reasons for refusing them. A command is checked before
  * expensive work such as verifiers, and again by `transition` on the state that it is decided on.
  */
-import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
+import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Proof } from "../../gate/claims.js";
 import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
@@ -241,17 +241,59 @@ export function landing(position: number, { phases }: WorkflowStructure, skips: 
   return at;
 }
 
-/** Returns the reason why evidence for a phase can't be submitted now; undefined if it can. */
+/**
+ * Returns the reason why evidence for a phase can't be submitted now; undefined if it can. `meanwhile` says what has happened to a
+ * session that is no longer active since the checks of the evidence have begun.
+ */
 export function submissionRefusal(
   head: SessionHead,
   phase: number,
   structure: WorkflowStructure,
   limits: AttemptLimits,
+  meanwhile?: string,
 ): AnyPhasegateError | undefined {
   const position = positionOf(structure, phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
-  if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });
+  if (head.status !== "active") {
+    const refusal = invalidTransition(head, structure, "completePhase", { limits });
+    return meanwhile === undefined ? refusal : uncounted(refusal, meanwhile);
+  }
   return position === head.position ? exhausted(head, limits) : notCurrent(head, phase, structure);
+}
+
+function uncounted({ details, remedy }: PhasegateError<"INVALID_TRANSITION">, meanwhile: string) {
+  return new PhasegateError(
+    "INVALID_TRANSITION",
+    `completePhase is not possible: ${meanwhile} while the checks ran, so the submission was not counted`,
+    {
+      remedy: details.status === "paused" ? "Submit the same evidence again once the session is resumed." : remedy,
+      details: { ...details, submission: "uncounted" },
+    },
+  );
+}
+
+/** Returns the error for evidence while the checks of other evidence for the phase run. */
+export function otherIsVerified(
+  head: SessionHead,
+  structure: WorkflowStructure,
+  running: { readonly phase: number; readonly since: string; readonly idempotencyKey: string },
+): PhasegateError<"INVALID_TRANSITION"> {
+  if (head.status !== "active") return invalidTransition(head, structure, "completePhase");
+  const why = `other evidence for phase ${running.phase} is being verified since ${running.since}`;
+  const { message, details } = invalidTransition(head, structure, "completePhase", { why });
+  const allowed = details.allowed.filter((command) => command !== "completePhase");
+  return new PhasegateError("INVALID_TRANSITION", message, {
+    remedy: `Wait for its result, which has the idempotency key ${running.idempotencyKey}. Submit this evidence afterwards, if it is still needed.`,
+    details: { ...details, allowed, submission: "verifying" },
+  });
+}
+
+/** Returns the error of a submission that was not counted as it is now: what is possible may have changed since. */
+export function asOfNow(error: unknown, head: SessionHead, structure: WorkflowStructure): unknown {
+  if (!isPhasegateError(error, "INVALID_TRANSITION")) return error;
+  const { message, remedy, details } = error;
+  const now = { status: head.status, allowed: allowedCommands(head, structure) };
+  return new PhasegateError("INVALID_TRANSITION", message, { remedy, details: { ...details, ...now } });
 }
 
 /** Returns the reason why a task of a phase can't be noted as done now; undefined if it can. */

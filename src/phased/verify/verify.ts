@@ -31,6 +31,8 @@ export interface CheckProgress {
   readonly field?: string | undefined;
   /** Missing when it has begun; then true if the evidence was found to be true. */
   readonly ok?: boolean;
+  /** How long it has run, in milliseconds: of one that has begun, more than 0 for who follows it later. */
+  readonly elapsedMs: number;
   /** How many checks have ended. */
   readonly done: number;
   /** How many checks there are. */
@@ -106,6 +108,7 @@ async function verify(
   const runs = plans.flatMap((plan, index) => ("request" in plan ? [{ plan, field: checks[index]?.field }] : []));
   const total = runs.length;
   const running = new Map<number, string>();
+  const begun = new Map<number, number>();
   let done = 0;
   let isOver = false;
   const tell = (index: number, ok?: boolean) => {
@@ -117,7 +120,10 @@ async function verify(
     if (ok === undefined) running.set(index, field === undefined ? plan.verifier : `${plan.verifier} (${field})`);
     else running.delete(index);
     if (done < total) context.onChecks(session, { running: [...running.values()], done, total });
-    onCheck?.({ verifier: plan.verifier, field, done, total, ok });
+    const now = options.clock.elapsed();
+    if (ok === undefined) begun.set(index, now);
+    const elapsedMs = now - (begun.get(index) ?? now);
+    onCheck?.({ verifier: plan.verifier, field, done, total, ok, elapsedMs });
   };
   const places = takePlaces(context, Math.min(runs.length, options.limits.maxVerifiersAtOnce));
   const outcomes = await runVerifiers(

@@ -88,13 +88,16 @@ async function complete(context: ToolContext, params: ParametersOf<"complete_pha
 function verifying(state: StateView, running: Verifying): WireObject {
   const { sessionId } = state;
   const { phase } = running;
+  const isPaused = state.status === "paused";
+  const todo = isPaused
+    ? `The session is paused: if it still is when they end, the submission is not counted. Resume it first.`
+    : "Make the call in next: it waits for the result.";
   return {
     status: "verifying",
     session_id: sessionId,
-    checkpoint_passed: false,
     ...verifyingNotice(state, running),
-    remediation: `The checks of phase ${phase} still run. Nothing is decided yet, and the evidence can't be changed meanwhile. Make the call in next: it waits for the result.`,
-    next: CALL.wait(sessionId, running),
+    remediation: `The checks of phase ${phase} still run. Nothing is decided yet, and the evidence can't be changed meanwhile. ${todo}`,
+    next: isPaused ? CALL.resume(sessionId) : CALL.wait(sessionId, running),
   };
 }
 
@@ -111,8 +114,8 @@ function notSubmitted(phase: number): PhasegateError<"INVALID_INPUT"> {
 }
 
 /**
- * Returns the next call after a submission that was refused since another one is being verified, or after a call that waited for
- * an unknown one; undefined after any other error.
+ * Returns the next call after a submission that was refused since another one is being verified, or was not counted, or after a
+ * call that waited for an unknown one; undefined after any other error.
  */
 export async function callAfterError(
   { engine }: ToolContext,
@@ -120,15 +123,20 @@ export async function callAfterError(
   error: unknown,
 ): Promise<NextCall | null | undefined> {
   const sessionId = String(id);
-  if (isPhasegateError(error, "INVALID_TRANSITION")) {
+  if (isPhasegateError(error, "INVALID_TRANSITION") && error.details.submission === "verifying") {
     const running = submissionsOf(engine).of(sessionId, Number(phase));
     return running && CALL.wait(sessionId, running);
   }
-  if (!isPhasegateError(error, "INVALID_INPUT") || error.details.field !== "evidence") return undefined;
+  const isUncounted = isPhasegateError(error, "INVALID_TRANSITION") && error.details.submission === "uncounted";
+  const isUnknown = isPhasegateError(error, "INVALID_INPUT") && error.details.field === "evidence";
+  if (!isUncounted && !isUnknown) return undefined;
   const state = await engine.session(sessionId).state();
   const { phase: current } = state.head;
   const evidence = { [ALL_FIELDS]: "<as before>" };
-  const again = { ...CALL.submit(sessionId, current, evidence), idempotency_key: String(key) };
+  const again = {
+    ...CALL.submit(sessionId, current, evidence),
+    ...(key !== undefined && { idempotency_key: String(key) }),
+  };
   return nextCall(state, () => (current === phase ? again : CALL.phase(sessionId)));
 }
 

@@ -23,6 +23,12 @@ export function callOf<A extends Action>(action: A, params: ParametersOf<A>): Ne
   return { action, ...params };
 }
 
+/** What stands in a proposed call for a text that only the agent can write. */
+const FORMS = {
+  note: "<once it is done, what to know; if it can't be: outcome given_up, and why>",
+  reason: "<why it can't be done>",
+};
+
 /** The calls that several answers propose. Texts in them that only the agent can write are placeholders, which are refused. */
 export const CALL = {
   workflows: () => callOf("list_workflows", {}),
@@ -34,8 +40,7 @@ export const CALL = {
   },
   /** Copied unchanged, it notes nothing, since nobody has done the task yet. */
   done: (session_id: string, phase: number, task_number: number) => {
-    const note = "<once it is done, what to know; if it can't be: outcome given_up, and why>";
-    return callOf("complete_task", { session_id, phase, task_number, note });
+    return callOf("complete_task", { session_id, phase, task_number, note: FORMS.note });
   },
   submit: (session_id: string, phase: number, evidence: WireObject) => {
     return callOf("complete_phase", { session_id, phase, evidence });
@@ -45,7 +50,7 @@ export const CALL = {
     return callOf("complete_phase", { session_id, phase, idempotency_key: idempotencyKey });
   },
   waiver: (session_id: string, phase: number, fields: readonly string[]) => {
-    return callOf("request_waiver", { session_id, phase, fields: [...fields], reason: "<why it can't be done>" });
+    return callOf("request_waiver", { session_id, phase, fields: [...fields], reason: FORMS.reason });
   },
   /** Lets a phase be tried again, and records what its checks compare with if that is missing. */
   retry: (session_id: string, phase: number) => callOf("retry_phase", { session_id, phase }),
@@ -246,6 +251,15 @@ export function refusePlaceholder(field: string, text: string | undefined, remed
     remedy,
     details: { field },
   });
+}
+
+/** Returns the call again, with forms in place of texts that were placeholders; undefined if none was. */
+export function callWithForms(action: Action, given: WireObject): NextCall | undefined {
+  const forms = Object.entries(FORMS).filter(([field]) => {
+    const text = given[field];
+    return typeof text === "string" && isPlaceholder(text);
+  });
+  return forms.length === 0 ? undefined : { action, ...given, ...Object.fromEntries(forms) };
 }
 
 /** Limits the fields in the next call; the checkpoint has all of them. */

@@ -106,8 +106,8 @@ function isRepeatable(value: unknown): boolean {
   return typeof value !== "object" && String(value).length <= REPEATED_MAX;
 }
 
-/** A tool's name, and the actions that agents get. */
-type GivenTool = Pick<ToolContext, "name" | "actions">;
+/** The actions that agents get. */
+type GivenTool = Pick<ToolContext, "actions">;
 
 /** Returns an error as an answer; a foreign error without its message. */
 export function errorAnswer(tool: GivenTool, action: string, error: unknown, sessionId?: string): WireObject {
@@ -162,8 +162,9 @@ export function actionOf(command: string): Action | undefined {
   return isAction(name) ? name : undefined;
 }
 
-function remediation({ name: tool, actions: given }: GivenTool, error: AnyPhasegateError): string {
-  const lists = (action: Action, why = "") => (given.includes(action) ? ` Use ${tool}(action='${action}')${why}.` : "");
+function remediation({ actions: given }: GivenTool, error: AnyPhasegateError): string {
+  // The name of the action, without the tool's: over HTTP each action is a route.
+  const lists = (action: Action, why = "") => (given.includes(action) ? ` Use ${action}${why}.` : "");
   switch (error.code) {
     case "SESSION_NOT_FOUND":
       return `${error.remedy}${lists("list_sessions")}`;
@@ -175,6 +176,7 @@ function remediation({ name: tool, actions: given }: GivenTool, error: AnyPhaseg
       return `${error.remedy}${lists("list_workflows", " to see available workflows")}`;
     case "INVALID_TRANSITION": {
       if (error.details.status === "completed") return "The session is completed: nothing is left to do in it.";
+      if (error.details.submission !== undefined) return error.remedy;
       // Nobody should be led to delete a session, and what it proves, because of a wrong call.
       const allowed = allowedActions(error.details.allowed).filter((action) => action !== "delete_session");
       const actions = allowed.filter((action) => given.includes(action));

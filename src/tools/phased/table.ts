@@ -8,7 +8,7 @@ import { fits, type ShrinkRules, type WireObject } from "../wire.js";
 import { type Action, isAction, type ToolContext, type WorkflowResponse } from "./actions.js";
 import { callAfterError, GATES } from "./complete.js";
 import { LISTS, startCall } from "./lists.js";
-import { CALL } from "./next-call.js";
+import { CALL, callWithForms } from "./next-call.js";
 import { PHASES } from "./phases.js";
 import { PLANS } from "./plan.js";
 import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
@@ -129,7 +129,7 @@ async function refuse(context: ToolContext, { name, given }: Call<Action>, failu
   }
   try {
     if (isPhasegateError(error, "PHASE_LOCKED")) return await withCurrentPhase(context, refusal, String(id));
-    const next = name === "complete_phase" ? await callAfterError(context, given, error) : undefined;
+    const next = name && (await callAfter(context, name, given, error));
     return next === undefined ? refusal : { ...refusal, next };
   } catch {
     // The refusal is complete without these, which agents can ask for.
@@ -143,6 +143,11 @@ function withoutOption(given: WireObject, field: string | undefined): WireObject
   if (refused === undefined || !isJsonObject(given.options)) return given;
   const { [refused]: _, ...options } = given.options;
   return { ...given, options };
+}
+
+async function callAfter(context: ToolContext, name: Action, given: WireObject, error: unknown) {
+  if (name === "complete_phase") return callAfterError(context, given, error);
+  return isPhasegateError(error, "INVALID_INPUT") ? callWithForms(name, given) : undefined;
 }
 
 /** Adds a form of the call, with what the workflow needs. */
