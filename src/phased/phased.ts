@@ -75,6 +75,7 @@ import {
   resume,
   retryPhase,
   rollback,
+  viewMigration,
 } from "./commands.js";
 import { completePhase, findSubmission } from "./complete-phase.js";
 import { completeTask } from "./complete-task.js";
@@ -153,6 +154,7 @@ const onSession = {
   skipPhase: (context: EngineContext, id: SessionId, request: MoveRequest & { readonly phase: number }) =>
     movePast(context, id, "skipPhase", request),
   migrate,
+  migration: viewMigration,
   assign,
   syncPlan: async (context: EngineContext, id: SessionId, request: SyncRequest) =>
     (await import("./plan/sync.js")).syncPlan(context, id, request),

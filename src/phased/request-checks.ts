@@ -8,6 +8,7 @@ import {
   checkOptions,
   flag,
   having,
+  isOpen,
   type OptionCheck,
   oneOf,
   optionally,
@@ -73,7 +74,17 @@ const CHECKS = {
   overrideGate: moved,
   skipPhase: moved,
   assign: { ...keyed, owner: ownerCheck, by: text, note: optionally(text) },
-  migrate: { ...keyed, by: text },
+  migrate: {
+    ...keyed,
+    by: text,
+    accept: optionally(
+      check(
+        "an object that has a reason for each name",
+        (given) => isOpen(given) && Object.values(given).every(text.accepts),
+      ),
+    ),
+  },
+  migration: nothing,
   syncPlan: { ...noted, ...caller, preview: optionally(flag) },
   deleteSession: { by: optionally(text), note: optionally(text) },
   requestWaiver: { ...keyed, phase: number, fields: anything, reason: anything },

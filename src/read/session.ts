@@ -6,7 +6,7 @@ import { claimedIds, TASKS_FIELD } from "../gate/plan-gate.js";
 import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
 import type { Session } from "../phased/session.js";
-import type { PhaseAttempt } from "../phased/state/history.js";
+import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { SessionCommit } from "../phased/state/machine.js";
 import type { StateView } from "../phased/views.js";
 import type { Actor } from "../ports/actor.js";
@@ -108,7 +108,7 @@ function phaseLine(
   passed: PhaseAttempt | undefined,
 ): PhaseLine {
   const phase = state.structure.phases.find((one) => one.number === number);
-  const own = attempts.filter((attempt) => attempt.phase === number && attempt.status !== "rolled_back");
+  const own = attempts.filter((attempt) => isAttemptAt(attempt, number) && attempt.status !== "rolled_back");
   const last = own.at(-1);
   const isNow = number === state.currentPhase && state.status !== "completed";
   const tasks: PhaseLine["tasks"] = isNow
@@ -164,7 +164,9 @@ export async function attemptOf(session: Session, index: number): Promise<Attemp
   const all = await session.history();
   const attempt = all[index];
   if (attempt === undefined) throw notThere(`there is no attempt ${index}`, session.id);
-  const before = all.findLastIndex(({ phase }, at) => at < index && phase === attempt.phase);
+  const before = all.findLastIndex(
+    ({ phase, gone }, at) => at < index && phase === attempt.phase && gone === attempt.gone,
+  );
   const [evidence, then] = await evidenceOf(session, [index, before]);
   const differences = then && evidence && differencesOf(then, evidence);
   return { ...attempt, index, evidence, differences, artifact: await artifactOf(session, attempt, evidence) };

@@ -136,14 +136,16 @@ interface Ledger {
 /** Returns the ledger after one more commit, with each approval and waiver checked by this host's keys. */
 async function addToLedger(ledger: Ledger, commit: SessionCommit, options: ApprovalOptions): Promise<Ledger> {
   let { structure, asked, waivers, requests } = ledger;
-  const passes = new Map(ledger.passes);
+  let passes = new Map(ledger.passes);
   const used: KeyUse[] = [];
   const use = (by: string, { key }: CheckedApproval) => {
     if (key !== undefined) used.push({ version: commit.version, by, key });
   };
   for (const event of commit.events) {
-    if (isPinning(event)) structure = event.structure;
-    else if (event.type === "approval_requested") asked = { commit, event };
+    if (isPinning(event)) {
+      structure = event.structure;
+      if (event.type === "migrated" && event.places !== undefined) passes = movedPasses(passes, event);
+    } else if (event.type === "approval_requested") asked = { commit, event };
     else if (event.type === "waiver_requested") requests = new Map(requests).set(commit.version, { commit, event });
     else if (event.type === "waiver_granted") {
       const approvers = approvalOf(phaseIn(structure, event.phase)?.gate)?.approvers;
@@ -173,6 +175,18 @@ async function addToLedger(ledger: Ledger, commit: SessionCommit, options: Appro
     }
   }
   return { structure, asked, waivers, requests, passes, used };
+}
+
+/** Returns the passes that a migration keeps, under the new numbers: the gates of other phases are not passed any more. */
+function movedPasses(
+  passes: ReadonlyMap<number, ApprovedPass>,
+  { places = [], structure: { phases } }: EventOf<"migrated">,
+): Map<number, ApprovedPass> {
+  const moved = places.flatMap(([from, position]): [number, ApprovedPass][] => {
+    const [pass, phase] = [passes.get(from), phases[position]?.number];
+    return pass === undefined || phase === undefined ? [] : [[position, { ...pass, phase, position }]];
+  });
+  return new Map(moved);
 }
 
 function phaseIn(structure: WorkflowStructure | undefined, phase: number): PhaseDefinition | undefined {
