@@ -13,7 +13,7 @@ import { requireRules, requireVerifiers } from "./start-checks.js";
 import { type Actor, type Keyed, landing } from "./state/commands.js";
 import type { PhaseComparison } from "./state/compare-phases.js";
 import { isOneOf, type PhasedSession, requireEvent } from "./state/machine.js";
-import { moveTo } from "./state/migration.js";
+import { acceptRefusal, moveTo } from "./state/migration.js";
 import type { TaskPairs } from "./state/task-notes.js";
 import { type PhaseView, type StateView, viewPhase, viewState } from "./views.js";
 
@@ -221,13 +221,20 @@ export interface MigrationView {
   readonly needsAccept: readonly string[];
 }
 
-export async function viewMigration(context: EngineContext, id: SessionId, _: object): Promise<MigrationView> {
+export async function viewMigration(
+  context: EngineContext,
+  id: SessionId,
+  { accept: given = {} }: Pick<MigrateRequest, "accept">,
+): Promise<MigrationView> {
   const loaded = await loadSession(context, id);
   const { session, structure: before } = loaded;
   const { structure: after } = await newestFor(context, loaded);
   const skips = await context.pinned.skips(session, after);
-  const move = moveTo(session.head, { before, after, by: "", skips });
+  const accept = new Map(Object.entries(given));
+  const move = moveTo(session.head, { before, after, by: "", accept, skips });
   if (move instanceof Error) throw move;
+  const refusal = acceptRefusal(accept, move.phases);
+  if (refusal !== undefined) throw refusal;
   const { phases, needsAccept, place, staysInPhase } = move;
   const entered = staysInPhase ? undefined : after.phases[landing(place, after, skips)]?.number;
   return {

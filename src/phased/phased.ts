@@ -43,7 +43,7 @@ import { limitedFor } from "../runtime/access.js";
 import { linkTo, notificationOf } from "../runtime/notifier.js";
 import { isStepAhead } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import { PHASED_APPROVALS } from "./approval/ledger.js";
+import { type AcceptedInMigration, PHASED_APPROVALS, type SessionAudit } from "./approval/ledger.js";
 import {
   type ApproveRequest,
   type DenyRequest,
@@ -127,11 +127,15 @@ const onSession = {
     viewCommits(context, (await loadSession(context, id)).session, request),
   refusals: shows(async (context, { session }) => stepRefusals(await readEvents(context, session))),
   errors: shows(async (context, { session }) => gateFailures(await readEvents(context, session))),
-  audit: async (context: EngineContext, id: SessionId, { receipt }: { readonly receipt: Receipt | undefined }) => {
+  audit: async (
+    context: EngineContext,
+    id: SessionId,
+    { receipt }: { readonly receipt: Receipt | undefined },
+  ): Promise<SessionAudit> => {
     if (context.caller !== undefined) await loadSession(context, id);
     const report = await context.approvalGuard.audit(id, receipt);
     if (report.versions === 0 && report.intact) throw await sessionNotFound(context, id);
-    return report;
+    return report.intact ? { ...report, ...(await acceptedIn(context, id)) } : report;
   },
   getApproval: shows(viewRequest),
   getWaiver: shows(viewWaiverRequest),
@@ -160,6 +164,20 @@ const onSession = {
     (await import("./plan/sync.js")).syncPlan(context, id, request),
   deleteSession,
 };
+
+/** Returns the differences of definitions that were accepted in migrations; nothing if there are none. */
+async function acceptedIn({ kernel }: EngineContext, id: SessionId): Promise<Pick<SessionAudit, "accepted">> {
+  const accepted: AcceptedInMigration[] = [];
+  for await (const { events, version, at } of kernel.log(id)) {
+    for (const event of events) {
+      if (event.type !== "migrated") continue;
+      const { by, structure } = event;
+      const { revision } = structure;
+      accepted.push(...(event.accepted ?? []).map((one) => ({ ...one, by, revision, version, at })));
+    }
+  }
+  return accepted.length === 0 ? {} : { accepted };
+}
 
 /** The operations on one session: what each takes, and what it answers. */
 export type SessionOperations = {
@@ -302,8 +320,10 @@ function announce(
       return notifications.notify("retried", { ...of, phase: event.phase, by: event.by });
     case "rolled_back":
       return notifications.notify("rolledBack", { ...of, from: event.from, to: event.to, by: event.by });
-    case "migrated":
-      return notifications.notify("migrated", { ...of, revision: event.structure.revision, by: event.by });
+    case "migrated": {
+      const { structure, by, accepted = [] } = event;
+      return notifications.notify("migrated", { ...of, revision: structure.revision, by, accepted });
+    }
     case "plan_synced": {
       const { changes: differences, by } = event;
       return notifications.notify("planSynced", { ...of, changes: differences.count, differences, by });

@@ -29,6 +29,13 @@ const decided = {
 };
 const moved = { ...keyed, phase: number, by: text, note: text };
 
+const accepted = optionally(
+  check(
+    "an object that has a reason for each name",
+    (given) => isOpen(given) && Object.values(given).every(text.accepts),
+  ),
+);
+
 const nothing = {};
 
 const CHECKS = {
@@ -74,17 +81,8 @@ const CHECKS = {
   overrideGate: moved,
   skipPhase: moved,
   assign: { ...keyed, owner: ownerCheck, by: text, note: optionally(text) },
-  migrate: {
-    ...keyed,
-    by: text,
-    accept: optionally(
-      check(
-        "an object that has a reason for each name",
-        (given) => isOpen(given) && Object.values(given).every(text.accepts),
-      ),
-    ),
-  },
-  migration: nothing,
+  migrate: { ...keyed, by: text, accept: accepted },
+  migration: { accept: accepted },
   syncPlan: { ...noted, ...caller, preview: optionally(flag) },
   deleteSession: { by: optionally(text), note: optionally(text) },
   requestWaiver: { ...keyed, phase: number, fields: anything, reason: anything },

@@ -309,9 +309,9 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
     return this.#run("migrate", request);
   }
 
-  /** Returns what {@link Session.migrate} would do; rejects as it does, but for what has to be accepted. */
-  migration(): Promise<MigrationView> {
-    return this.#run("migration", {});
+  /** Returns what {@link Session.migrate} would do; rejects as it does, but for what is still to be accepted. */
+  migration(request: Pick<MigrateRequest, "accept"> = {}): Promise<MigrationView> {
+    return this.#run("migration", request);
   }
 
   /**

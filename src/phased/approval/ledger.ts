@@ -24,7 +24,7 @@ import { canonicalJson, type JsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { approvalOf } from "../state/decide-gate.js";
-import type { EventOf, SessionEvent, Verification, Waived } from "../state/events.js";
+import type { AcceptedDifference, EventOf, SessionEvent, Verification, Waived } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
 import { isPinning, type SessionCommit } from "../state/machine.js";
 
@@ -113,11 +113,25 @@ export interface ApprovedPass extends ApprovalPass {
 /** A gate that passed with an approval that this host does not accept: what follows it does not count here. */
 export type UnapprovedPass = Unapproved<ApprovedPass>;
 
+/** A difference that a host has accepted when it moved the session to another definition. */
+export interface AcceptedInMigration extends AcceptedDifference {
+  /** The name of the person or program that has moved the session. */
+  readonly by: string;
+  /** The revision that it was moved to. */
+  readonly revision: string;
+  /** The version of the commit. */
+  readonly version: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
 /**
  * The result of an audit: whether the log is intact, and which approvals this host accepts. `approvals` has every gate
- * that passed with an approval or a waiver, including those rolled back since.
+ * that passed with an approval or a waiver, including those rolled back since. `accepted` is for information: missing if a
+ * migration has accepted nothing.
  */
-export type SessionAudit = AuditReport & ApprovalAudit<ApprovedPass>;
+export type SessionAudit = AuditReport &
+  ApprovalAudit<ApprovedPass> & { readonly accepted?: readonly AcceptedInMigration[] };
 
 /** The approvals in a log up to a commit. */
 interface Ledger {

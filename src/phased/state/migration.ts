@@ -182,7 +182,7 @@ function acceptedIn(accept: ReadonlyMap<string, string>, phases: readonly PhaseC
 }
 
 /** Returns the error for an accepted name without a reason, or that no difference has. */
-function acceptRefusal(
+export function acceptRefusal(
   accept: ReadonlyMap<string, string>,
   phases: readonly PhaseComparison[],
 ): AnyPhasegateError | undefined {
