@@ -88,9 +88,9 @@ describe("phases of two definitions", () => {
   });
 
   it("compare a check's since by the phase that it names", () => {
-    const since = (phase: number) => {
+    const since = (phase: number): Partial<PhaseDefinition> => {
       const verify = [{ verifier: "unchanged", params: { since: { phase } } }];
-      return { gate: { kind: "plan", tasks: [], items: [], verify } } as const;
+      return { gate: { kind: "plan", tasks: [], items: [], verify } };
     };
     const before = structureOf([named(1, "A"), named(2, "B"), named(3, "C", since(1))]);
     const shifted = (phase: number) =>
