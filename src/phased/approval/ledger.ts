@@ -23,6 +23,7 @@ import { linkTo } from "../../runtime/notifier.js";
 import { canonicalJson, type JsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
+import { pairPhases } from "../state/compare-phases.js";
 import { approvalOf } from "../state/decide-gate.js";
 import type { AcceptedDifference, EventOf, SessionEvent, Verification, Waived } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
@@ -157,8 +158,8 @@ async function addToLedger(ledger: Ledger, commit: SessionCommit, options: Appro
   };
   for (const event of commit.events) {
     if (isPinning(event)) {
+      if (event.type === "migrated" && event.places !== undefined) passes = movedPasses(passes, structure, event);
       structure = event.structure;
-      if (event.type === "migrated" && event.places !== undefined) passes = movedPasses(passes, event);
     } else if (event.type === "approval_requested") asked = { commit, event };
     else if (event.type === "waiver_requested") requests = new Map(requests).set(commit.version, { commit, event });
     else if (event.type === "waiver_granted") {
@@ -185,20 +186,30 @@ async function addToLedger(ledger: Ledger, commit: SessionCommit, options: Appro
     } else if (event.type === "phase_entered") {
       [waivers, requests] = [new Map(), new Map()];
     } else if (event.type === "rolled_back") {
-      for (const position of passes.keys()) if (position >= event.position) passes.delete(position);
+      for (const [key, { position }] of passes) if (position >= event.position) passes.delete(key);
     }
   }
   return { structure, asked, waivers, requests, passes, used };
 }
 
-/** Returns the passes that a migration keeps, under the new numbers: the gates of other phases are not passed any more. */
+/**
+ * Returns the passes that a migration keeps, under the new numbers. Phases that are to be done again are not passed any more. One
+ * that is gone still is, if this host does not accept how: a host with other keys must not hide that by a migration. Only a
+ * rollback to the first phase undoes it. Its key is below those of the positions.
+ */
 function movedPasses(
   passes: ReadonlyMap<number, ApprovedPass>,
-  { places = [], structure: { phases } }: EventOf<"migrated">,
+  before: WorkflowStructure | undefined,
+  { places = [], structure: after }: EventOf<"migrated">,
 ): Map<number, ApprovedPass> {
-  const moved = places.flatMap(([from, position]): [number, ApprovedPass][] => {
-    const [pass, phase] = [passes.get(from), phases[position]?.number];
-    return pass === undefined || phase === undefined ? [] : [[position, { ...pass, phase, position }]];
+  const kept = new Map(places);
+  const there = new Set(before && pairPhases(before, after).map(({ from }) => from));
+  const moved = [...passes].flatMap(([key, pass]): [number, ApprovedPass][] => {
+    const position = kept.get(key);
+    const phase = position === undefined ? undefined : after.phases[position]?.number;
+    if (position !== undefined && phase !== undefined) return [[position, { ...pass, phase, position }]];
+    if (pass.distrust === undefined || there.has(key)) return [];
+    return [[-pass.version, { ...pass, position: 0 }]];
   });
   return new Map(moved);
 }
@@ -212,8 +223,8 @@ export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, Workfl
   beginning: { passes: new Map(), waivers: new Map(), requests: new Map(), used: [] },
   add: addToLedger,
   asks: ({ phases }) => phases.some(({ gate }) => approvalOf(gate) !== undefined),
-  hasWaivers: ({ withWaivers = [] }) => withWaivers.length > 0,
-  isNew: ({ completed }) => completed.length === 0,
+  hasOthers: ({ withWaivers = [], structureVersion }) => withWaivers.length > 0 || structureVersion > 1,
+  isNew: hasPassedNothing,
   audited: ({ passes }) => passes.values(),
   used: ({ used }) => used,
   passes: ({ passes }) => passes.values(),
@@ -223,6 +234,11 @@ export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, Workfl
     ),
   refusal: notAccepted,
 };
+
+/** Returns true if a session has passed no gate, also none that its definition has no more. */
+export function hasPassedNothing({ completed, structureVersion }: SessionHead): boolean {
+  return completed.length === 0 && structureVersion === 1;
+}
 
 /** The guard of phased sessions. */
 export type PhasedGuard = ApprovalGuard<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass>;
