@@ -24,7 +24,7 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
     waiver: isWaiverOpen(head),
     host: isOpen && exhausted(head, context.options.limits) !== undefined,
   };
-  return waitingAs(summary, waits);
+  return { ...waitingAs(summary, waits), revision: head.revision };
 }
 
 /**

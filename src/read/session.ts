@@ -30,6 +30,7 @@ import type {
   SessionDetail,
 } from "./model.js";
 import { phaseState } from "./phase-state.js";
+import { isOnOlder, newestRevisions } from "./revisions.js";
 import { type InspectorSources, notThere, RecordedReader, type Source } from "./sources.js";
 import { evidenceOf, waitingIn, waitingInstance } from "./waiting.js";
 
@@ -71,7 +72,14 @@ async function phasedDetail(engine: Engine, summary: ListedSession): Promise<Pha
     phases: state.structure.phases.map(({ number }) => phaseLine(state, attempts, number, passed.get(number))),
     may: { skip: phase?.skippable === true, override: phase?.gate.allowOverride === true },
     drawing: draw(phasedPath(state)),
-    notices: noticesOf(state),
+    notices: [
+      ...noticesOf(state),
+      ...(isOnOlder(summary, await newestRevisions(engine))
+        ? [
+            "The workflow has changed since: the session keeps the revision that it is on. `phasegate migrate` moves it.",
+          ]
+        : []),
+    ],
     plan: state.plan,
     awaiting: await waitingIn(session, state, attempts),
     unapproved: state.unapproved?.message,

@@ -109,3 +109,25 @@ describe("phasegate migrate", () => {
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("--workflows is missing") });
   });
 });
+
+describe("phasegate sessions --workflows", () => {
+  it("shows which open sessions are on an older revision", async () => {
+    const { change, cli, state, workflows, ahead, fresh, engine } = await aState();
+    const list = (...args: string[]) => run("sessions", "--state", state, "--workflows", workflows, ...args);
+    expect((await list()).stdout).not.toContain("older");
+    await change("Model", "Write", "Ship", "Tell");
+    await cli(fresh);
+    const { sessions } = JSON.parse((await list("--json")).stdout);
+    expect(sessions).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ sessionId: ahead, older: true, revision: expect.any(String) }),
+        expect.not.objectContaining({ sessionId: ahead, older: true }),
+      ]),
+    );
+    const { stdout } = await list();
+    expect(stdout).toContain("REVISION");
+    expect(stdout).toContain("\n1 session on an older revision: phasegate migrate moves them\n");
+    for (const phase of [2, 3]) await engine.session(ahead).completePhase(phase, { done: true });
+    expect((await list()).stdout).not.toContain("older");
+  });
+});
