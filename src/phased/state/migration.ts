@@ -211,7 +211,7 @@ export function acceptRefusal(
 const NAMES_SHOWN = 20;
 
 /** Returns differences in words. */
-export function differencesIn(phases: readonly PhaseComparison[]): string {
+function differencesIn(phases: readonly PhaseComparison[]): string {
   const words = phases.map((one) => `${one.name} ${differenceOf(one)}`);
   return [...words.slice(0, NAMES_SHOWN), ...(words.length > NAMES_SHOWN ? ["…"] : [])].join("; ");
 }
