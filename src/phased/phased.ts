@@ -7,14 +7,15 @@
  * The entry file of this folder; what is decided where:
  * - engine.ts, session.ts: the public methods; request-checks.ts: which requests are refused; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
- *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts), what a host may note on a
+ *   session (decide-gate.ts), which phases of two definitions are the same (compare-phases.ts) and where a session stands in a
+ *   newer one (migration.ts), what a state allows and which phases may be read (state/commands.ts), what a host may note on a
  *   submission (state/noted.ts)
  * - submissions.ts: which submissions go on without their callers, and when other evidence is refused meanwhile
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes requests for waivers and persons' decisions, ledger.ts checks those in the log; the rules
  *   that routed sessions share are in src/approval
  * - verify/: what a gate verifies (verify.ts), how verifiers are run and what blocks (run-verifiers.ts), what they compare
- *   with (beginnings.ts), and when that is recorded (snapshots.ts)
+ *   with (beginnings.ts), when that is recorded (snapshots.ts), and what a migration keeps of it (kept-snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
  * - documents.ts: how its texts are filled, and which files of its workflow's folder it may read
  * - gate-answer.ts: what a submission is answered

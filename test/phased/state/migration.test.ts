@@ -289,7 +289,7 @@ describe("any migration", () => {
           }
         }
       }),
-      { numRuns: howOften(500, 10_000) },
+      { numRuns: howOften(500, 3_000) },
     );
     expect(moved).toBeGreaterThan(100);
   });
