@@ -61,8 +61,18 @@ export interface ErrorDetails {
   };
   /** The agent has used up its attempts at a phase; only the host can give it more. */
   ATTEMPTS_EXHAUSTED: { readonly phase: number; readonly attempts: number; readonly limit: number };
-  /** The definition doesn't let the host override this gate or skip this phase. */
-  NOT_ALLOWED: { readonly operation: string; readonly phase?: number };
+  /** The definition, or who calls, doesn't allow it; of a migration that is refused, how the definitions differ. */
+  NOT_ALLOWED: {
+    readonly operation: string;
+    readonly phase?: number;
+    readonly phases?: readonly {
+      readonly name: string;
+      readonly is: "same" | "moved" | "changed" | "new" | "gone";
+      readonly was?: number;
+      readonly will?: number;
+      readonly what?: readonly ("gate" | "tasks")[];
+    }[];
+  };
   /** A person's answer that does not count; every reason but `not_waiting` is also a security notification. */
   APPROVAL_REFUSED: {
     readonly phase: number;

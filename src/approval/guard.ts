@@ -81,8 +81,8 @@ export interface ApprovalReading<Event, Head, Structure, Ledger, P extends Appro
   add(ledger: Ledger, commit: Recorded<Event, Head>, options: ApprovalOptions): Promise<Ledger>;
   /** Returns true if some gate of the structure requires an approval. */
   asks(structure: Structure): boolean;
-  /** Returns true if the session has passed a gate with something that a person had waived. */
-  hasWaivers?(head: Head): boolean;
+  /** Returns true if gates may count that the structure does not show: some were waived, or an older one had them. */
+  hasOthers?(head: Head): boolean;
   /** Returns true if the session has passed no gate yet. */
   isNew(head: Head): boolean;
   /** Returns the gates that have passed up to this commit; an audit collects them, by version. */
@@ -162,10 +162,10 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   }
 
   #mayHavePassed({ head }: Current<Head>, structure: Structure): boolean {
-    const { hasWaivers, isNew } = this.#reading;
+    const { hasOthers, isNew } = this.#reading;
     const asks = this.#asking.get(structure) ?? this.#reading.asks(structure);
     this.#asking.set(structure, asks);
-    return (asks || hasWaivers?.(head) === true) && !isNew(head);
+    return (asks || hasOthers?.(head) === true) && !isNew(head);
   }
 
   #ledgers(): LogFold<Event, Head, Ledger> {

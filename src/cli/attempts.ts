@@ -60,6 +60,7 @@ const NOTED: Readonly<Record<AttemptNote["event"], string>> = {
   resumed: "resumed",
   retried: "retried",
   assigned: "handed over",
+  migrated: "moved it to another revision",
   plan_synced: "plan synced",
 };
 

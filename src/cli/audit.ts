@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import * as z from "zod";
 import type { CounterWarning } from "../approval/guard.js";
 import { waivedText } from "../gate/waivers.js";
-import type { ApprovedPass } from "../phased/approval/ledger.js";
+import type { AcceptedInMigration, ApprovedPass } from "../phased/approval/ledger.js";
 import type { Findings } from "../read/model.js";
 import type { RoutedPass } from "../routed/types.js";
 import { command, required, text } from "./command.js";
@@ -67,6 +67,7 @@ function auditLines(report: Findings, isChecked: boolean, { stdout }: Terminal):
   return [
     `${styled(stdout, "green", "intact")}: ${counted(version, "commit")}, the newest is ${hash}`,
     ...report.approvals.map((pass) => `  ${approvalLine(pass, isChecked)}`),
+    ...("accepted" in report ? (report.accepted ?? []) : []).map((one) => `  ${acceptedLine(one)}`),
     ...report.warnings.map((warning) => `${styled(stdout, "yellow", "warning")}: ${warningText(warning)}`),
   ];
 }
@@ -85,6 +86,11 @@ function approvalLine(pass: ApprovedPass | RoutedPass, isChecked: boolean): stri
       : `NOT accepted: ${distrust}`
     : "not checked: no approvers given";
   return `${where} ${whose}, ${timeText(at)}, commit ${version}: ${signed}, ${trust}`;
+}
+
+function acceptedLine({ name, is, reason, by, revision, at, version }: AcceptedInMigration): string {
+  const what = `${name} is ${is}: accepted by ${by} for revision ${revision}: ${reason}`;
+  return `${printable(what)}, ${timeText(at)}, commit ${version}`;
 }
 
 function warningText({ by, key, version, counter, before }: CounterWarning): string {

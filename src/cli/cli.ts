@@ -104,6 +104,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
       async () => (await import("./operate.js")).operateCommand(name),
     ]),
   ),
+  migrate: async () => (await import("./migrate.js")).migrateCommand,
   cleanup: async () => (await import("./operate.js")).cleanupCommand,
   audit: async () => (await import("./audit.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,

@@ -19,7 +19,7 @@ import { recordedMachine } from "../workspace/session/machine.js";
 import { openState } from "./state.js";
 
 /** What a command gives its engines: whom it trusts, limits of attempts, and what it can show besides the logs. */
-type Setup = Partial<Pick<EngineOptions, "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals">> &
+export type Setup = Partial<Pick<EngineOptions, "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals">> &
   Partial<Pick<EngineOptions, "content" | "plans">> &
   Partial<Pick<RoutedEngineOptions, "workflows">> & { readonly limits?: Partial<AttemptLimits> };
 

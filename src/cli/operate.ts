@@ -10,6 +10,7 @@ import { FileContent } from "../content/files.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import { type EngineOptions, LIVING } from "../phased/options.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { unrecorded } from "./approve.js";
@@ -27,7 +28,7 @@ import {
   wholeNumber,
 } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } from "./exit-codes.js";
-import { type OpenedSession, openAll, sessionIn } from "./opened.js";
+import { type OpenedSession, openAll, type Setup, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
 import { using, withState } from "./state.js";
 import {
@@ -58,7 +59,7 @@ interface OperateOptions extends TrustOptions {
 }
 
 /** What was done to a session: what `--json` prints of it, and the rest of a sentence that begins with its id. */
-interface Done {
+export interface Done {
   readonly json: object;
   readonly text: string;
   readonly warnings?: readonly string[];
@@ -254,7 +255,7 @@ export function operateCommand(name: OperationName): CreateCommand {
   });
 }
 
-function byOption(): Given<string> {
+export function byOption(): Given<string> {
   return required(text("--by <name>", "your name, or the name of your program: it is recorded"));
 }
 
@@ -269,16 +270,37 @@ async function operate(
     if (options[needed] === undefined)
       throw usage(`--${needed} is missing`, "Give the value that `phasegate serve` has.");
   }
-  const { project, json } = options;
+  const { project } = options;
   const verifiers = await openVerifiers({ project }, {});
   const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
+  return onEach(name, sessionIds, { options, setup }, terminal, (opened, sessionId) =>
+    perform(name, opened, sessionId, options, verifiers),
+  );
+}
+
+/** What all commands of an operator have. */
+type Operator = Pick<OperateOptions, "state" | "by" | "json"> & TrustOptions;
+
+/**
+ * Does something to sessions, and prints what was done: a refusal of one does not keep it from the others. Ids that are not
+ * given are those that `sessionsIn` finds.
+ */
+export async function onEach(
+  name: string,
+  sessionIds: readonly string[] | ((storage: StorageAdapter) => Promise<readonly string[]>),
+  { options, setup }: { readonly options: Operator; readonly setup: Setup },
+  terminal: Terminal,
+  act: (opened: OpenedSession, sessionId: string) => Promise<Done>,
+): Promise<ExitCode> {
+  const { json } = options;
   const done: object[] = [];
   const refused: ReturnType<typeof refusalOf>[] = [];
   await withState(options.state, async (storage) => {
-    for (const sessionId of new Set(sessionIds)) {
+    const ids = typeof sessionIds === "function" ? await sessionIds(storage) : sessionIds;
+    for (const sessionId of new Set(ids)) {
       try {
         const opened = await sessionIn(storage, sessionId, setup);
-        const { json: about, text, warnings = [] } = await perform(name, opened, sessionId, options, verifiers);
+        const { json: about, text, warnings = [] } = await act(opened, sessionId);
         done.push({ sessionId, ...about });
         if (!json) print(terminal, `${sessionId}: ${text}`);
         for (const line of warnings) terminal.stderr.write(`${line}\n`);
@@ -292,7 +314,7 @@ async function operate(
   if (json) {
     const lines = refused.map(({ error: _, ...one }) => one);
     printJson(terminal, { command: name, by: options.by, done, refused: lines });
-  } else if (first !== undefined && sessionIds.length === 1) {
+  } else if (first !== undefined && sessionIds.length === 1 && typeof sessionIds !== "function") {
     throw new CommandFailure(first.message, exitCodeOf(first.error), first.remedy, { cause: first.error });
   } else {
     for (const { sessionId, message, remedy = "" } of refused) {
@@ -305,7 +327,10 @@ async function operate(
   return ([EXIT.environment, EXIT.usage, EXIT.problems] as const).find((code) => codes.has(code)) ?? EXIT.ok;
 }
 
-async function sourcesOf({ workflows, project }: OperateOptions): Promise<Partial<EngineOptions>> {
+export async function sourcesOf({
+  workflows,
+  project,
+}: Pick<OperateOptions, "workflows" | "project">): Promise<Partial<EngineOptions>> {
   const plans = project && new FilePlans({ root: await requireFolder(project, "the project") });
   const roots = workflows && (await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder"))));
   return { ...(plans && { plans }), ...(roots && { content: new FileContent({ roots }) }) };
@@ -342,7 +367,7 @@ const COMMANDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns a refusal with commands in place of the engine's operations, which an operator does not know. */
-function refusalOf(sessionId: string, error: AnyPhasegateError | CommandFailure, options: OperateOptions) {
+function refusalOf(sessionId: string, error: AnyPhasegateError | CommandFailure, options: TrustOptions) {
   if (error instanceof CommandFailure) {
     const { message, hint: remedy } = error;
     const code = error.exitCode === EXIT.usage ? "INVALID_INPUT" : "UNSUPPORTED";

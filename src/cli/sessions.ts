@@ -4,11 +4,12 @@ import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type 
 import { DEFAULT_LIMITS, LIVING } from "../phased/options.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
 import { isChosen } from "../read/filter.js";
+import { isOnOlder, newestRevisions, type Revisions } from "../read/revisions.js";
 import { defined } from "../workflow/json.js";
 import { age, bare, choice, command, flag, parsed, required, text, type Values, wholeNumber } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { createLooker } from "./opened.js";
-import { jsonOption, limit, stateOption } from "./options.js";
+import { jsonOption, limit, requireFolder, stateOption, workflowsOption } from "./options.js";
 import { styledStatus } from "./show.js";
 import { withState } from "./state.js";
 import { aligned, counted, print, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
@@ -63,6 +64,7 @@ const sessionsOptions = () => ({
   ),
   limit: parsed("--limit <n>", "maximum number of sessions; all if not given", wholeNumber(1)),
   sizes: flag("--sizes", "show the number of commits and the size of each session"),
+  workflows: workflowsOption("the server's folders of phased workflows: shows which sessions are on an older revision"),
   ids: flag("--ids", "print only the ids, one a line, for another command").conflicts("json"),
   json: jsonOption(),
   ...trustOptions(),
@@ -77,10 +79,12 @@ export const sessionsCommand = command({
   help: HELP,
   async run({ state, json, sizes, ids, maxAttemptsTotal, ...options }, terminal) {
     const trust = await readTrust(options);
+    const newest = await revisionsIn(options.workflows);
     return withState(state, async (storage) => {
       const lookAt = createLooker(storage, { ...trust, limits: { maxAttemptsTotal } });
       const { sessions, broken, total } = await chosenSessions(storage, options, lookAt, Date.now());
-      const sized = sizes ? await withSizes(storage, sessions) : sessions;
+      const marked = sessions.map((session) => (isOnOlder(session, newest) ? { ...session, older: true } : session));
+      const sized: readonly SizedSession[] = sizes ? await withSizes(storage, marked) : marked;
       if (ids) {
         for (const { sessionId } of sessions) print(terminal, printable(sessionId));
       } else if (json) {
@@ -147,10 +151,21 @@ async function chosenSessions(
 
 interface SizedSession extends ListedSession {
   readonly size?: SessionSize;
+  /** True if its workflow has a newer revision. */
+  readonly older?: boolean;
+}
+
+/** Returns the newest revisions of the workflows in these folders; none without folders. */
+async function revisionsIn(workflows: readonly string[] | undefined): Promise<Revisions> {
+  if (workflows === undefined) return new Map();
+  const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
+  const { FileContent } = await import("../content/files.js");
+  const content = new FileContent({ roots });
+  return newestRevisions({ listWorkflows: () => content.list() });
 }
 
 /** Adds the sizes. A session that was removed meanwhile has none, and some kinds of state do not know them. */
-async function withSizes(storage: StorageAdapter, sessions: readonly ListedSession[]): Promise<SizedSession[]> {
+async function withSizes(storage: StorageAdapter, sessions: readonly SizedSession[]): Promise<SizedSession[]> {
   const sized: SizedSession[] = [];
   for (const session of sessions) {
     const size: SessionSize | undefined = await storage.size?.(session.sessionId);
@@ -171,6 +186,7 @@ const COLUMNS: readonly Column[] = [
 ];
 const OWNER: Column = ["OWNER", ({ owner = "" }) => owner];
 const WAITS: Column = ["WAITS FOR", ({ waitsFor = [] }) => waitsFor.join(", ")];
+const REVISION: Column = ["REVISION", ({ older }) => (older ? "older" : "")];
 const SIZES: readonly Column[] = [
   ["COMMITS", ({ size }) => `${size?.commits ?? ""}`],
   ["SIZE", ({ size }) => (size === undefined ? "" : sizeText(size.bytes))],
@@ -179,11 +195,13 @@ const SIZES: readonly Column[] = [
 function tableLines(sessions: readonly SizedSession[], all: number, stream: Writable, sizes: boolean): string[] {
   const summary = `${all > sessions.length ? `${sessions.length} of ` : ""}${counted(all, "session")}`;
   if (sessions.length === 0) return [summary];
+  const older = sessions.filter((session) => session.older === true).length;
   const known = sizes && sessions.some(({ size }) => size !== undefined);
   const columns = [
     ...COLUMNS,
     ...(sessions.some(({ owner }) => owner !== undefined) ? [OWNER] : []),
     ...(sessions.some(({ waitsFor }) => waitsFor !== undefined) ? [WAITS] : []),
+    ...(older > 0 ? [REVISION] : []),
     ...(known ? SIZES : []),
   ];
   const headings = columns.map(([heading]) => heading);
@@ -196,7 +214,8 @@ function tableLines(sessions: readonly SizedSession[], all: number, stream: Writ
   const last = sizes
     ? `${summary}, ${known ? sum(sessions) : "sizes unknown: this kind of state does not know them"}`
     : summary;
-  return [styled(stream, "bold", first), ...lines, "", last];
+  const more = older === 0 ? [] : [`${counted(older, "session")} on an older revision: phasegate migrate moves them`];
+  return [styled(stream, "bold", first), ...lines, "", last, ...more];
 }
 
 function sum(sessions: readonly SizedSession[]): string {

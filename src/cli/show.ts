@@ -6,7 +6,7 @@ import type { Writable } from "node:stream";
 import { hashEvidence } from "../approval/message.js";
 import { waivedText } from "../gate/waivers.js";
 import type { Engine } from "../phased/engine.js";
-import type { PhaseAttempt } from "../phased/state/history.js";
+import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import { type Owner, ownedBy } from "../ports/actor.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
@@ -171,8 +171,9 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     phaseInPlan: numberInPlan(one),
     name: one.name,
     status: PHASES[phaseState(view, one.number)][0],
-    attempts: history.filter((attempt) => attempt.phase === one.number),
+    attempts: history.filter((attempt) => isAttemptAt(attempt, one.number)),
   }));
+  const gone = goneIn(history);
   const json = {
     sessionId: view.sessionId,
     workflowType,
@@ -193,6 +194,10 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     createdAt,
     updatedAt,
     phases: phases.map((one) => ({ ...one, attempts: one.attempts.map((attempt) => attemptJson(attempt, full)) })),
+    gone:
+      gone.length === 0
+        ? undefined
+        : gone.map(({ name, attempts }) => ({ name, attempts: attempts.map((one) => attemptJson(one, full)) })),
   };
   const about = lastNote?.task === undefined ? "" : `task ${lastNote.task}: `;
   const fields: Field[] = [
@@ -216,7 +221,17 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     const below = attempts.flatMap((attempt) => attemptLines(attempt, stream, full));
     return [`${isLast ? "└─" : "├─"} ${title}`, ...below.map((line) => `${isLast ? " " : "│"}    ${line}`)];
   });
-  return { json, fields, lines, isUnapproved: unapproved !== undefined };
+  const goneLines = gone.flatMap(({ name, attempts }) => [
+    `   ${printable(name)}: gone from the workflow`,
+    ...attempts.flatMap((attempt) => attemptLines(attempt, stream, full)).map((line) => `     ${line}`),
+  ]);
+  return { json, fields, lines: [...lines, ...goneLines], isUnapproved: unapproved !== undefined };
+}
+
+/** Returns the attempts at phases that the session's workflow had before it was moved to another definition. */
+function goneIn(history: readonly PhaseAttempt[]) {
+  const names = new Set(history.flatMap(({ gone }) => gone ?? []));
+  return [...names].map((name) => ({ name, attempts: history.filter(({ gone }) => gone === name) }));
 }
 
 /** Says of a note that it does not know what a person has decided since. */

@@ -34,6 +34,8 @@ export type WaitsFor = "approval" | "waiver" | "host";
 export interface ListedSession extends SessionSummary {
   /** What it waits for, if anything: `host` once its attempts at a gate are used up. */
   readonly waitsFor?: readonly WaitsFor[];
+  /** The revision of its workflow that it is on, if it is a phased session. */
+  readonly revision?: string;
 }
 
 /** A page of a list. Every session is shown as its log has it. */

@@ -3,7 +3,7 @@
  * the stream, and the bodies of requests. The page imports these types alone, and none of the engine's code.
  */
 import type { RegistrationOptions } from "../approval/passkey.js";
-import type { Drawing, Kind, ListedSession } from "../read/model.js";
+import type { Drawing, Kind, ListedSession, OlderSessions } from "../read/model.js";
 import type { HostAction } from "./requests.js";
 
 export type { ActionBody, AnswerBody, ChallengeBody, HostAction } from "./requests.js";
@@ -60,6 +60,8 @@ export type WorkflowView = WorkflowDetail | BrokenWorkflow;
 
 export interface WorkflowDetail extends WorkflowFacts {
   readonly version: string;
+  /** The open sessions that are on an older revision; of a phased workflow. */
+  readonly older?: OlderSessions;
   readonly drawing: Drawing;
   /** The same picture, to copy. */
   readonly mermaid: string;

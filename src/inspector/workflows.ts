@@ -1,5 +1,6 @@
 /** The workflows that there are: phases, gates and graphs; of broken ones, what is wrong and where. */
 import { draw, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
+import { countOlder } from "../read/revisions.js";
 import type { InspectorSources } from "../read/sources.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
@@ -51,6 +52,7 @@ export async function workflowOf(
   if (listing === undefined) return undefined;
   const { kind, definition } = listing;
   if (definition === undefined) return brokenWorkflow(listing, frame);
+  const older = kind === "phased" && sources.engine && (await countOlder(sources.engine, type));
   const graph = "phases" in definition ? phasedGraph(definition) : routedGraph(definition);
   const drawing = draw(graph);
   const parts = "phases" in definition ? definition.phases : definition.steps;
@@ -58,6 +60,7 @@ export async function workflowOf(
     ...{ status: "ready", kind, type, ...namesOf(definition) },
     diagnostics: await textsOf(listing.diagnostics, type, frame),
     version: "phases" in definition ? definition.version : definition.revision.slice(0, 12),
+    ...(older && { older }),
     ...{ drawing, mermaid: toMermaid(graph), svg: toSvg(drawing) },
     phases: parts.map((part, index) => {
       const tasks = "tasks" in part ? part.tasks : [];

@@ -6,12 +6,14 @@ import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.j
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
 import { executeCommand, loadPlanned, loadSession, requestFor, requirePhase, sessionNow } from "./context.js";
 import { viewText } from "./documents.js";
-import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules, requireVerifiers } from "./start-checks.js";
 import { type Actor, type Keyed, landing } from "./state/commands.js";
+import type { PhaseComparison } from "./state/compare-phases.js";
 import { isOneOf, type PhasedSession, requireEvent } from "./state/machine.js";
+import { acceptRefusal, moveTo } from "./state/migration.js";
 import type { TaskPairs } from "./state/task-notes.js";
 import { type PhaseView, type StateView, viewPhase, viewState } from "./views.js";
 
@@ -184,22 +186,74 @@ export async function assign(
   return viewState(context, await loadSession(context, id));
 }
 
+/** Moves a session to the newest definition of its workflow. */
+export interface MigrateRequest extends Keyed {
+  /** The name of the person or program that asks for it; at most 200 characters. */
+  readonly by: string;
+  /** Why differences are accepted that the session can't be moved with otherwise, by the names of the phases. */
+  readonly accept?: Readonly<Record<string, string>>;
+}
+
 export async function migrate(
   context: EngineContext,
   id: SessionId,
-  request: Keyed & { readonly by: string },
+  { by, accept: given, idempotencyKey }: MigrateRequest,
 ): Promise<StateView> {
-  const { by, idempotencyKey } = request;
-  const { session, structure: pinned, unapproved } = await loadSession(context, id);
+  const { structure, tasks } = await newestFor(context, await loadSession(context, id));
+  const accept = given && new Map(Object.entries(given));
+  // The newest structure is no part of what the caller asks for: it may have changed when the call is repeated.
+  const keyed = requestFor(idempotencyKey, ["migrate", by, ...(given === undefined ? [] : [given])]);
+  await executeCommand(context, id, { type: "migrate", structure, by, accept, tasks }, keyed);
+  return viewState(context, await loadSession(context, id));
+}
+
+/** What a migration would do to a session. */
+export interface MigrationView {
+  /** The revision that the session is on. */
+  readonly from: string;
+  /** The newest one. */
+  readonly to: string;
+  /** The phases that the session has behind it, the current one, and new ones before that, in the order of the newest one. */
+  readonly phases: readonly PhaseComparison[];
+  /** The phase that the session would enter, by its new number. Missing if it goes on in its phase. */
+  readonly returnsTo?: number;
+  /** The names of the differences that `migrate` refuses unless they are accepted. */
+  readonly needsAccept: readonly string[];
+}
+
+export async function viewMigration(
+  context: EngineContext,
+  id: SessionId,
+  { accept: given = {} }: Pick<MigrateRequest, "accept">,
+): Promise<MigrationView> {
+  const loaded = await loadSession(context, id);
+  const { session, structure: before } = loaded;
+  const { structure: after } = await newestFor(context, loaded);
+  const skips = await context.pinned.skips(session, after);
+  const accept = new Map(Object.entries(given));
+  const move = moveTo(session.head, { before, after, by: "", accept, skips });
+  if (move instanceof Error) throw move;
+  const refusal = acceptRefusal(accept, move.phases);
+  if (refusal !== undefined) throw refusal;
+  const { phases, needsAccept, place, staysInPhase } = move;
+  const entered = staysInPhase ? undefined : after.phases[landing(place, after, skips)]?.number;
+  return {
+    from: session.head.revision,
+    to: after.revision,
+    phases,
+    ...(entered !== undefined && { returnsTo: entered }),
+    needsAccept,
+  };
+}
+
+/** Returns the newest definition of a session's workflow, with its plan, if the host can run it. */
+async function newestFor(context: EngineContext, { session, structure: pinned, unapproved }: LoadedSession) {
   if (unapproved !== undefined) throw notAccepted(unapproved);
   const newest = await requireWorkflow(context.options, session.head.workflowType);
-  const { structure, tasks } = await withPlan(context, session, pinned, newest.structure);
-  await requireVerifiers(structure, context.options);
+  const found = await withPlan(context, session, pinned, newest.structure);
+  await requireVerifiers(found.structure, context.options);
   await requireRules(newest, context.options.clock);
-  // The newest structure is no part of what the caller asks for: it may have changed when the call is repeated.
-  const keyed = requestFor(idempotencyKey, ["migrate", by]);
-  await executeCommand(context, id, { type: "migrate", structure, by, tasks }, keyed);
-  return viewState(context, await loadSession(context, id));
+  return found;
 }
 
 /**

@@ -154,7 +154,7 @@ export function preparing<Answer = never>(
     const structure = await context.pinned.structure(session);
     const command = await commandFor(session, structure, confirm);
     if (!("type" in command)) return command;
-    const skips = await context.pinned.skips(session, structure);
+    const skips = await context.pinned.skips(session, command.type === "migrate" ? command.structure : structure);
     const begun = await begunBy(context, session, structure, command, skips, confirm);
     // A session that is active already takes no place of another one.
     const mayActivate = session.head.status !== "active" && !NEVER_ACTIVATE.has(command.type);

@@ -5,7 +5,7 @@ import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
 import { requireAccess } from "../runtime/access.js";
 import { anything, checkOptions, flag, type OptionChecks, optionally, text, texts } from "../workflow/host-options.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
-import { notAccepted } from "./approval/ledger.js";
+import { hasPassedNothing, notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { LIVING, type LivingStatus, type Retention } from "./options.js";
@@ -24,7 +24,7 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
     waiver: isWaiverOpen(head),
     host: isOpen && exhausted(head, context.options.limits) !== undefined,
   };
-  return waitingAs(summary, waits);
+  return { ...waitingAs(summary, waits), revision: head.revision };
 }
 
 /**
@@ -44,9 +44,8 @@ export async function isAccepted(context: EngineContext, commit: SessionCommit):
 }
 
 async function requireAccepted({ pinned, approvalGuard }: EngineContext, session: PhasedSession): Promise<void> {
-  const { status, completed } = session.head;
-  // A deleted session shows nothing, and one without completed phases has passed no gate.
-  if (status === "deleted" || completed.length === 0 || !approvalGuard.knowsApprovers) return;
+  // A deleted session shows nothing.
+  if (session.head.status === "deleted" || hasPassedNothing(session.head) || !approvalGuard.knowsApprovers) return;
   const unapproved = await approvalGuard.unapproved(session, await pinned.structure(session));
   if (unapproved !== undefined) throw notAccepted(unapproved);
 }

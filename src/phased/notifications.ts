@@ -3,7 +3,7 @@ import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { ENGINE_LEVELS, type Levels, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
-import type { PlanChanges } from "./state/events.js";
+import type { AcceptedDifference, PlanChanges } from "./state/events.js";
 import type { StepRefused } from "./state/task-notes.js";
 import type { RunningChecks } from "./verify/run-verifiers.js";
 
@@ -107,8 +107,12 @@ export interface EngineNotifications {
   retried: SessionNotification & { readonly phase: number; readonly by: "agent" | "host" };
   /** A session has returned to an earlier phase. */
   rolledBack: SessionNotification & { readonly from: number; readonly to: number; readonly by: "agent" | "host" };
-  /** A session was moved to the newest definition of its workflow. */
-  migrated: SessionNotification & { readonly revision: string; readonly by: string };
+  /** A session was moved to the newest definition of its workflow; `accepted` are the differences that were accepted. */
+  migrated: SessionNotification & {
+    readonly revision: string;
+    readonly by: string;
+    readonly accepted: readonly AcceptedDifference[];
+  };
   /** A session has adopted its current plan; `differences.takenAway` is what is no longer required. */
   planSynced: SessionNotification & {
     readonly changes: number;

@@ -7,14 +7,15 @@
  * The entry file of this folder; what is decided where:
  * - engine.ts, session.ts: the public methods; request-checks.ts: which requests are refused; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
- *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts), what a host may note on a
+ *   session (decide-gate.ts), which phases of two definitions are the same (compare-phases.ts) and where a session stands in a
+ *   newer one (migration.ts), what a state allows and which phases may be read (state/commands.ts), what a host may note on a
  *   submission (state/noted.ts)
  * - submissions.ts: which submissions go on without their callers, and when other evidence is refused meanwhile
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes requests for waivers and persons' decisions, ledger.ts checks those in the log; the rules
  *   that routed sessions share are in src/approval
  * - verify/: what a gate verifies (verify.ts), how verifiers are run and what blocks (run-verifiers.ts), what they compare
- *   with (beginnings.ts), and when that is recorded (snapshots.ts)
+ *   with (beginnings.ts), when that is recorded (snapshots.ts), and what a migration keeps of it (kept-snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
  * - documents.ts: how its texts are filled, and which files of its workflow's folder it may read
  * - gate-answer.ts: what a submission is answered
@@ -43,7 +44,7 @@ import { limitedFor } from "../runtime/access.js";
 import { linkTo, notificationOf } from "../runtime/notifier.js";
 import { isStepAhead } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import { PHASED_APPROVALS } from "./approval/ledger.js";
+import { type AcceptedInMigration, PHASED_APPROVALS, type SessionAudit } from "./approval/ledger.js";
 import {
   type ApproveRequest,
   type DenyRequest,
@@ -75,6 +76,7 @@ import {
   resume,
   retryPhase,
   rollback,
+  viewMigration,
 } from "./commands.js";
 import { completePhase, findSubmission } from "./complete-phase.js";
 import { completeTask } from "./complete-task.js";
@@ -126,11 +128,15 @@ const onSession = {
     viewCommits(context, (await loadSession(context, id)).session, request),
   refusals: shows(async (context, { session }) => stepRefusals(await readEvents(context, session))),
   errors: shows(async (context, { session }) => gateFailures(await readEvents(context, session))),
-  audit: async (context: EngineContext, id: SessionId, { receipt }: { readonly receipt: Receipt | undefined }) => {
+  audit: async (
+    context: EngineContext,
+    id: SessionId,
+    { receipt }: { readonly receipt: Receipt | undefined },
+  ): Promise<SessionAudit> => {
     if (context.caller !== undefined) await loadSession(context, id);
     const report = await context.approvalGuard.audit(id, receipt);
     if (report.versions === 0 && report.intact) throw await sessionNotFound(context, id);
-    return report;
+    return report.intact ? { ...report, ...(await acceptedIn(context, id)) } : report;
   },
   getApproval: shows(viewRequest),
   getWaiver: shows(viewWaiverRequest),
@@ -153,11 +159,26 @@ const onSession = {
   skipPhase: (context: EngineContext, id: SessionId, request: MoveRequest & { readonly phase: number }) =>
     movePast(context, id, "skipPhase", request),
   migrate,
+  migration: viewMigration,
   assign,
   syncPlan: async (context: EngineContext, id: SessionId, request: SyncRequest) =>
     (await import("./plan/sync.js")).syncPlan(context, id, request),
   deleteSession,
 };
+
+/** Returns the differences of definitions that were accepted in migrations; nothing if there are none. */
+async function acceptedIn({ kernel }: EngineContext, id: SessionId): Promise<Pick<SessionAudit, "accepted">> {
+  const accepted: AcceptedInMigration[] = [];
+  for await (const { events, version, at } of kernel.log(id)) {
+    for (const event of events) {
+      if (event.type !== "migrated") continue;
+      const { by, structure } = event;
+      const { revision } = structure;
+      accepted.push(...(event.accepted ?? []).map((one) => ({ ...one, by, revision, version, at })));
+    }
+  }
+  return accepted.length === 0 ? {} : { accepted };
+}
 
 /** The operations on one session: what each takes, and what it answers. */
 export type SessionOperations = {
@@ -300,8 +321,10 @@ function announce(
       return notifications.notify("retried", { ...of, phase: event.phase, by: event.by });
     case "rolled_back":
       return notifications.notify("rolledBack", { ...of, from: event.from, to: event.to, by: event.by });
-    case "migrated":
-      return notifications.notify("migrated", { ...of, revision: event.structure.revision, by: event.by });
+    case "migrated": {
+      const { structure, by, accepted = [] } = event;
+      return notifications.notify("migrated", { ...of, revision: structure.revision, by, accepted });
+    }
     case "plan_synced": {
       const { changes: differences, by } = event;
       return notifications.notify("planSynced", { ...of, changes: differences.count, differences, by });

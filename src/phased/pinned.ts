@@ -16,7 +16,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.j
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { type ArtifactName, artifactNames } from "./state/history.js";
-import { isPinning, type PhasedKernel, type PhasedSession, type SessionCommit } from "./state/machine.js";
+import { isOneOf, isPinning, type PhasedKernel, type PhasedSession, type SessionCommit } from "./state/machine.js";
 
 /** The session of a structure. */
 type PinnedSession = Pick<PhasedSession, "sessionId" | "head">;
@@ -144,7 +144,7 @@ function fingerprint(structure: WorkflowStructure, phase: number): string | unde
 
 function withNames(found: Found, { events, at, version }: SessionCommit): Found {
   // Most commits change no names; copying all for each commit would cost more than reading them.
-  if (!events.some(({ type }) => type === "gate_passed" || type === "rolled_back")) return found;
+  if (!events.some(isOneOf("gate_passed", "rolled_back", "migrated"))) return found;
   return artifactNames(
     events.map((event) => ({ event, at, version })),
     found,

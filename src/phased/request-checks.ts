@@ -8,6 +8,7 @@ import {
   checkOptions,
   flag,
   having,
+  isOpen,
   type OptionCheck,
   oneOf,
   optionally,
@@ -27,6 +28,13 @@ const decided = {
   signature: optionally(having("what signApproval() returns")),
 };
 const moved = { ...keyed, phase: number, by: text, note: text };
+
+const accepted = optionally(
+  check(
+    "an object that has a reason for each name",
+    (given) => isOpen(given) && Object.values(given).every(text.accepts),
+  ),
+);
 
 const nothing = {};
 
@@ -73,7 +81,8 @@ const CHECKS = {
   overrideGate: moved,
   skipPhase: moved,
   assign: { ...keyed, owner: ownerCheck, by: text, note: optionally(text) },
-  migrate: { ...keyed, by: text },
+  migrate: { ...keyed, by: text, accept: accepted },
+  migration: { accept: accepted },
   syncPlan: { ...noted, ...caller, preview: optionally(flag) },
   deleteSession: { by: optionally(text), note: optionally(text) },
   requestWaiver: { ...keyed, phase: number, fields: anything, reason: anything },

@@ -24,6 +24,8 @@ import type {
   AssignRequest,
   Attributed,
   DeleteResult,
+  MigrateRequest,
+  MigrationView,
   MoveRequest,
   MoveResult,
   PauseResult,
@@ -309,15 +311,22 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   }
 
   /**
-   * Moves the session to the newest definition of its workflow, which is recorded. For the host only.
-   * @throws {PhasegateError} `NOT_ALLOWED` when the phases up to the current one are not the same in the new definition: by
-   *   number, name, gate and tasks.
+   * Moves the session to the newest definition of its workflow, which is recorded. It goes on at the first phase that it has
+   * not done; a phase is the same if its name, gate and tasks are, whatever its number. For the host only.
+   * @throws {PhasegateError} `NOT_ALLOWED` when a phase behind the session has another gate or other tasks, or a phase is gone,
+   *   and `accept` does not name it; `details.phases` has the differences. Also when nothing would be left to do.
+   * @throws {PhasegateError} `INVALID_INPUT` when `accept` names no difference, or gives no reason.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
    * @throws {PhasegateError} `WORKFLOW_NOT_FOUND` when the workflow no longer exists.
    * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken or a verifier is missing.
    */
-  migrate(request: Keyed & { readonly by: string }): Promise<StateView> {
+  migrate(request: MigrateRequest): Promise<StateView> {
     return this.#run("migrate", request);
+  }
+
+  /** Returns what {@link Session.migrate} would do; rejects as it does, but for what is still to be accepted. */
+  migration(request: Pick<MigrateRequest, "accept"> = {}): Promise<MigrationView> {
+    return this.#run("migration", request);
   }
 
   /**

@@ -293,13 +293,20 @@ export async function viewFullState(context: EngineContext, loaded: LoadedSessio
 async function skipsOf(context: EngineContext, { session, structure }: LoadedSession): Promise<PhaseSkip[]> {
   const { skipped } = session.head;
   if (skipped.length === 0) return [];
-  const found = new Map<number, PhaseSkip>();
+  let found = new Map<number, Omit<PhaseSkip, "phase">>();
   for (const { event } of await readEvents(context, session)) {
-    if (event.type !== "phase_skipped" || !inRanges(skipped, event.position)) continue;
-    const { position, reason, by } = event;
-    found.set(position, { phase: structure.phases[position]?.number ?? event.phase, reason, by });
+    if (event.type === "migrated" && event.places !== undefined) {
+      const moved = event.places.flatMap(([from, to]) => {
+        const skip = found.get(from);
+        return skip === undefined ? [] : [[to, skip] as const];
+      });
+      found = new Map(moved);
+    } else if (event.type === "phase_skipped") found.set(event.position, { reason: event.reason, by: event.by });
   }
-  return [...found].sort(([one], [other]) => one - other).map(([, skip]) => skip);
+  return structure.phases.flatMap(({ number: phase }, position) => {
+    const skip = inRanges(skipped, position) ? found.get(position) : undefined;
+    return skip === undefined ? [] : [{ phase, ...skip }];
+  });
 }
 
 /** Returns the facts about a session that decide what is possible. */

@@ -1,7 +1,7 @@
 /** A session in short, as a client shows it beside an agent's call. */
 import { conceal } from "../gate/check-gate.js";
 import type { Session } from "../phased/session.js";
-import type { PhaseAttempt } from "../phased/state/history.js";
+import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import { defined } from "../workflow/json.js";
 import type { SessionInShort } from "./model.js";
@@ -41,7 +41,7 @@ export async function sessionInShort(
 }
 
 function refusalIn(attempts: readonly PhaseAttempt[], phase: number): SessionInShort["refused"] {
-  const last = attempts.findLast((one) => one.phase === phase && one.status === "failed");
+  const last = attempts.findLast((one) => isAttemptAt(one, phase) && one.status === "failed");
   if (last?.problems === undefined) return undefined;
   const problems = conceal(last.problems, last.reveal ?? "fields").map(({ message }) => cut(message, TEXT_MAX));
   return {

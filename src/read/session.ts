@@ -6,7 +6,7 @@ import { claimedIds, TASKS_FIELD } from "../gate/plan-gate.js";
 import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
 import type { Session } from "../phased/session.js";
-import type { PhaseAttempt } from "../phased/state/history.js";
+import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { SessionCommit } from "../phased/state/machine.js";
 import type { StateView } from "../phased/views.js";
 import type { Actor } from "../ports/actor.js";
@@ -30,6 +30,7 @@ import type {
   SessionDetail,
 } from "./model.js";
 import { phaseState } from "./phase-state.js";
+import { isOnOlder, newestRevisions } from "./revisions.js";
 import { type InspectorSources, notThere, RecordedReader, type Source } from "./sources.js";
 import { evidenceOf, waitingIn, waitingInstance } from "./waiting.js";
 
@@ -71,7 +72,14 @@ async function phasedDetail(engine: Engine, summary: ListedSession): Promise<Pha
     phases: state.structure.phases.map(({ number }) => phaseLine(state, attempts, number, passed.get(number))),
     may: { skip: phase?.skippable === true, override: phase?.gate.allowOverride === true },
     drawing: draw(phasedPath(state)),
-    notices: noticesOf(state),
+    notices: [
+      ...noticesOf(state),
+      ...(isOnOlder(summary, await newestRevisions(engine))
+        ? [
+            "The workflow has changed since: the session keeps the revision that it is on. `phasegate migrate` moves it.",
+          ]
+        : []),
+    ],
     plan: state.plan,
     awaiting: await waitingIn(session, state, attempts),
     unapproved: state.unapproved?.message,
@@ -108,7 +116,7 @@ function phaseLine(
   passed: PhaseAttempt | undefined,
 ): PhaseLine {
   const phase = state.structure.phases.find((one) => one.number === number);
-  const own = attempts.filter((attempt) => attempt.phase === number && attempt.status !== "rolled_back");
+  const own = attempts.filter((attempt) => isAttemptAt(attempt, number) && attempt.status !== "rolled_back");
   const last = own.at(-1);
   const isNow = number === state.currentPhase && state.status !== "completed";
   const tasks: PhaseLine["tasks"] = isNow
@@ -164,7 +172,9 @@ export async function attemptOf(session: Session, index: number): Promise<Attemp
   const all = await session.history();
   const attempt = all[index];
   if (attempt === undefined) throw notThere(`there is no attempt ${index}`, session.id);
-  const before = all.findLastIndex(({ phase }, at) => at < index && phase === attempt.phase);
+  const before = all.findLastIndex(
+    ({ phase, gone }, at) => at < index && phase === attempt.phase && gone === attempt.gone,
+  );
   const [evidence, then] = await evidenceOf(session, [index, before]);
   const differences = then && evidence && differencesOf(then, evidence);
   return { ...attempt, index, evidence, differences, artifact: await artifactOf(session, attempt, evidence) };

@@ -6,7 +6,7 @@ import { uncheckedFields } from "../gate/unchecked.js";
 import type { ApprovalRequest } from "../phased/approval/ledger.js";
 import type { ApprovalResult, WaiverRequest, WaiverResult } from "../phased/approval/requests.js";
 import type { Session } from "../phased/session.js";
-import type { PhaseAttempt } from "../phased/state/history.js";
+import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedSession } from "../routed/session.js";
@@ -123,7 +123,7 @@ export async function waitingIn(
   const asked = state.awaitingApproval || state.waitsForWaiver ? await askedIn(session) : undefined;
   if (asked === undefined) return undefined;
   const { sessionId, workflowType, target, phase, askedAt, request, approvers } = asked.question;
-  const at = attempts.findLastIndex((attempt) => attempt.phase === phase && attempt.status === "failed");
+  const at = attempts.findLastIndex((attempt) => isAttemptAt(attempt, phase) && attempt.status === "failed");
   const { problems = [], notes = [], verification = [] }: Partial<PhaseAttempt> = attempts[at] ?? {};
   const [submitted] = at === -1 ? [] : await evidenceOf(session, [at]);
   const common = {

@@ -22,7 +22,7 @@ const MORE_THAN_READING = {
     ...["createSession", "saveOutput", "completeSession"],
   ],
   decide: ["approve", "deny", "waive", "denyWaiver"],
-  operate: ["overrideGate", "skipPhase", "migrate", "assign", "cleanup", "release"],
+  operate: ["overrideGate", "skipPhase", "migrate", "migration", "assign", "cleanup", "release"],
 } as const satisfies Record<Exclude<Access, "see">, readonly string[]>;
 
 const ACCESS: ReadonlyMap<string, Access> = new Map(

@@ -30,7 +30,7 @@ const reading: Reading = {
     return [...ledger, pass];
   },
   asks: ({ asks }) => asks,
-  hasWaivers: ({ total }) => total === 10,
+  hasOthers: ({ total }) => total === 10,
   isNew: ({ total }) => total === 1,
   audited: (ledger) => ledger.slice(-1),
   used: () => [],
@@ -80,7 +80,7 @@ describe("a session behind an approval that does not count", () => {
     const { guard, session } = await makeGuard();
     expect(session.head.total).toBe(10);
     expect(await guard.unapproved(session, { asks: false })).toMatchObject({ version: 2 });
-    const { hasWaivers: _, ...withoutWaivers } = reading;
+    const { hasOthers: _, ...withoutWaivers } = reading;
     const other = new ApprovalGuard(makeKernel().kernel, withApprovers, withoutWaivers);
     expect(await other.unapproved(session, { asks: false })).toBeUndefined();
   });

@@ -99,6 +99,16 @@ const PAGES: Readonly<Record<string, Page>> = {
       },
     },
   },
+  "docs/changing.md": {
+    prepare: async () => {
+      await copied("examples/workflows", "workflows");
+      await started("release_v1");
+      const file = "workflows/release_v1/metadata.json";
+      const metadata = JSON.parse(readFileSync(file, "utf8"));
+      writeFileSync(file, JSON.stringify({ ...metadata, version: "2.0.0" }));
+      return undefined;
+    },
+  },
   "docs/dialects.md": {
     prepare: async () => {
       await writeFiles("specs", { "tasks.md": "# Tasks\n\n## Phase 1: Dig\n\n- [ ] **Task 1.1**: Dig a hole\n" });

@@ -1,4 +1,4 @@
-import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
+import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { ScriptedDecider } from "phasegate/ai";
 import { createRoutedEngine } from "phasegate/routed";
 import { describe, expect, it, vi } from "vitest";
@@ -279,6 +279,31 @@ describe("workflows", () => {
     ]);
     expect(asking.mermaid).toContain("flowchart TD");
     await expect(get("workflows/none")).rejects.toThrow("404");
+  });
+
+  it("that have changed say how many open sessions are on an older revision, and so do these", async () => {
+    const storage = new MemoryStorage();
+    const revisions = ["1", "2"].map((revision) =>
+      defineWorkflow({
+        ...{ type: "flow", revision, name: "Flow", description: "Changes", target: "none" },
+        phases: [{ number: 1, name: "Only", content: "# Only" }],
+      }),
+    );
+    const on = (count: number) =>
+      createEngine({ storage, content: new MemoryContent({ workflows: revisions.slice(0, count) }) });
+    const old = on(1);
+    const [open, done] = [await old.start({ workflowType: "flow" }), await old.start({ workflowType: "flow" })];
+    await old.session(done.sessionId).completePhase(1, {});
+    const before = await makeHouse({ engine: old }, storage);
+    expect((await before.get<WorkflowDetail>("workflows/flow")).older).toEqual({ count: 0 });
+    const { get } = await makeHouse({ engine: on(2) }, storage);
+    expect((await get<WorkflowDetail>("workflows/flow")).older).toEqual({ count: 1 });
+    const noticesOf = async (id: string) => {
+      const detail = await get<SessionDetail>(`sessions/${id}`);
+      return detail.kind === "phased" ? detail.notices.join() : detail.kind;
+    };
+    expect(await noticesOf(open.sessionId)).toContain("phasegate migrate");
+    expect(await noticesOf(done.sessionId)).toBe("");
   });
 
   it("that are broken have a page, too, with what is wrong", async () => {

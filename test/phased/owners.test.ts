@@ -49,6 +49,7 @@ const CALLS: Record<string, (engine: Engine, id: string) => Promise<unknown>> = 
   overrideGate: (engine, id) => engine.session(id).overrideGate(1, { by: "bob", note: "x" }),
   skipPhase: (engine, id) => engine.session(id).skipPhase(1, { by: "bob", note: "x" }),
   migrate: (engine, id) => engine.session(id).migrate({ by: "bob" }),
+  migration: (engine, id) => engine.session(id).migration(),
   syncPlan: (engine, id) => engine.session(id).syncPlan(),
   assign: (engine, id) => engine.session(id).assign(BOB, { by: "bob" }),
   delete: (engine, id) => engine.session(id).delete(),

@@ -79,6 +79,7 @@ const SAID: Readonly<Record<AttemptNote["event"], string>> = {
   resumed: "resumed",
   retried: "granted a retry",
   assigned: "handed over",
+  migrated: "moved it to another revision",
   plan_synced: "read the changed plan",
 };
 
@@ -140,13 +141,14 @@ export function Attempts({ id, version, names, waitingPhase, verifying }: Attemp
   // One on which nothing was submitted yet has nothing to show.
   const first = items.find(({ status, phase }) => status !== "active" || phase === waitingPhase);
   const summary = (attempt: AttemptLine) => {
-    const { phase, startedAt, durationSeconds, problems = [] } = attempt;
+    const { phase, gone, startedAt, durationSeconds, problems = [] } = attempt;
     const state = stateOf(attempt, phase === waitingPhase, verifying !== undefined);
     return (
       <>
         <State of={state} />
         <span>
-          Phase {phase} <Line text={names.get(phase) ?? ""} max={80} />
+          Phase {phase} <Line text={gone ?? names.get(phase) ?? ""} max={80} />
+          {gone !== undefined && <span class="quiet"> (gone)</span>}
           <span class="quiet">
             {" "}
             attempt {attempt.attempt}

@@ -155,6 +155,13 @@ function Report({ report }: { readonly report: Findings }) {
       <List<Findings["approvals"][number]> items={report.approvals} class="rows approvals" what="approval">
         {(pass) => <Approval pass={pass} />}
       </List>
+      {"accepted" in report &&
+        report.accepted?.map(({ name, is, reason, by, version }) => (
+          <p key={`${version} ${name}`} class="quiet">
+            <Line text={by} max={80} /> has accepted in version {version} that <Line text={name} max={80} /> is {is}:{" "}
+            <Line text={reason} max={1000} />
+          </p>
+        ))}
       {report.warnings.map(({ by, version, counter, before }) => (
         <Notice key={version}>
           A passkey of <Line text={by} max={80} /> may have been copied: version {version} is its signature number{" "}

@@ -4,7 +4,7 @@ import { useData } from "./api.js";
 import { Picture } from "./graph.js";
 import { href } from "./router.js";
 import { counted, Line, Long, line, number, State } from "./text.js";
-import { Copy, Empty, Heading, List, Loading, Terms } from "./view.js";
+import { Copy, Empty, Heading, List, Loading, Notice, Terms } from "./view.js";
 
 export function Workflows() {
   const workflows = useData<WorkflowList>("workflows");
@@ -101,13 +101,20 @@ export function Workflow({ type }: { readonly type: string }) {
 }
 
 function Ready({ workflow }: { readonly workflow: WorkflowDetail }) {
-  const { kind, type, description, version, drawing, mermaid, svg, diagnostics, phases } = workflow;
+  const { kind, type, description, version, older, drawing, mermaid, svg, diagnostics, phases } = workflow;
   return (
     <>
       <p class="quiet">
         <Line text={type} code max={120} /> {kind}, version <Line text={version} max={60} />.{" "}
         <a href={href(["sessions"], { workflow: type })}>Its sessions</a>
       </p>
+      {older !== undefined && older.count > 0 && (
+        <Notice>
+          {older.more ? "At least " : ""}
+          {counted(older.count, "session")} on an older revision: each keeps the definition that it was started on.{" "}
+          <code>phasegate migrate --workflow {type}</code> moves them.
+        </Notice>
+      )}
       {description !== "" && <Long text={description} />}
       <Diagnostics items={diagnostics} />
       <div class="columns columns-right">

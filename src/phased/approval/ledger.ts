@@ -23,8 +23,9 @@ import { linkTo } from "../../runtime/notifier.js";
 import { canonicalJson, type JsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
+import { pairPhases } from "../state/compare-phases.js";
 import { approvalOf } from "../state/decide-gate.js";
-import type { EventOf, SessionEvent, Verification, Waived } from "../state/events.js";
+import type { AcceptedDifference, EventOf, SessionEvent, Verification, Waived } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
 import { isPinning, type SessionCommit } from "../state/machine.js";
 
@@ -113,11 +114,25 @@ export interface ApprovedPass extends ApprovalPass {
 /** A gate that passed with an approval that this host does not accept: what follows it does not count here. */
 export type UnapprovedPass = Unapproved<ApprovedPass>;
 
+/** A difference that a host has accepted when it moved the session to another definition. */
+export interface AcceptedInMigration extends AcceptedDifference {
+  /** The name of the person or program that has moved the session. */
+  readonly by: string;
+  /** The revision that it was moved to. */
+  readonly revision: string;
+  /** The version of the commit. */
+  readonly version: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
 /**
  * The result of an audit: whether the log is intact, and which approvals this host accepts. `approvals` has every gate
- * that passed with an approval or a waiver, including those rolled back since.
+ * that passed with an approval or a waiver, including those rolled back since. `accepted` is for information: missing if a
+ * migration has accepted nothing.
  */
-export type SessionAudit = AuditReport & ApprovalAudit<ApprovedPass>;
+export type SessionAudit = AuditReport &
+  ApprovalAudit<ApprovedPass> & { readonly accepted?: readonly AcceptedInMigration[] };
 
 /** The approvals in a log up to a commit. */
 interface Ledger {
@@ -136,14 +151,16 @@ interface Ledger {
 /** Returns the ledger after one more commit, with each approval and waiver checked by this host's keys. */
 async function addToLedger(ledger: Ledger, commit: SessionCommit, options: ApprovalOptions): Promise<Ledger> {
   let { structure, asked, waivers, requests } = ledger;
-  const passes = new Map(ledger.passes);
+  let passes = new Map(ledger.passes);
   const used: KeyUse[] = [];
   const use = (by: string, { key }: CheckedApproval) => {
     if (key !== undefined) used.push({ version: commit.version, by, key });
   };
   for (const event of commit.events) {
-    if (isPinning(event)) structure = event.structure;
-    else if (event.type === "approval_requested") asked = { commit, event };
+    if (isPinning(event)) {
+      if (event.type === "migrated" && event.places !== undefined) passes = movedPasses(passes, structure, event);
+      structure = event.structure;
+    } else if (event.type === "approval_requested") asked = { commit, event };
     else if (event.type === "waiver_requested") requests = new Map(requests).set(commit.version, { commit, event });
     else if (event.type === "waiver_granted") {
       const approvers = approvalOf(phaseIn(structure, event.phase)?.gate)?.approvers;
@@ -169,10 +186,32 @@ async function addToLedger(ledger: Ledger, commit: SessionCommit, options: Appro
     } else if (event.type === "phase_entered") {
       [waivers, requests] = [new Map(), new Map()];
     } else if (event.type === "rolled_back") {
-      for (const position of passes.keys()) if (position >= event.position) passes.delete(position);
+      for (const [key, { position }] of passes) if (position >= event.position) passes.delete(key);
     }
   }
   return { structure, asked, waivers, requests, passes, used };
+}
+
+/**
+ * Returns the passes that a migration keeps, under the new numbers. Phases that are to be done again are not passed any more. One
+ * that is gone still is, if this host does not accept how: a host with other keys must not hide that by a migration. Only a
+ * rollback to the first phase undoes it. Its key is below those of the positions.
+ */
+function movedPasses(
+  passes: ReadonlyMap<number, ApprovedPass>,
+  before: WorkflowStructure | undefined,
+  { places = [], structure: after }: EventOf<"migrated">,
+): Map<number, ApprovedPass> {
+  const kept = new Map(places);
+  const there = new Set(before && pairPhases(before, after).map(({ from }) => from));
+  const moved = [...passes].flatMap(([key, pass]): [number, ApprovedPass][] => {
+    const position = kept.get(key);
+    const phase = position === undefined ? undefined : after.phases[position]?.number;
+    if (position !== undefined && phase !== undefined) return [[position, { ...pass, phase, position }]];
+    if (pass.distrust === undefined || there.has(key)) return [];
+    return [[-pass.version, { ...pass, position: 0 }]];
+  });
+  return new Map(moved);
 }
 
 function phaseIn(structure: WorkflowStructure | undefined, phase: number): PhaseDefinition | undefined {
@@ -184,8 +223,8 @@ export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, Workfl
   beginning: { passes: new Map(), waivers: new Map(), requests: new Map(), used: [] },
   add: addToLedger,
   asks: ({ phases }) => phases.some(({ gate }) => approvalOf(gate) !== undefined),
-  hasWaivers: ({ withWaivers = [] }) => withWaivers.length > 0,
-  isNew: ({ completed }) => completed.length === 0,
+  hasOthers: ({ withWaivers = [], structureVersion }) => withWaivers.length > 0 || structureVersion > 1,
+  isNew: hasPassedNothing,
   audited: ({ passes }) => passes.values(),
   used: ({ used }) => used,
   passes: ({ passes }) => passes.values(),
@@ -195,6 +234,11 @@ export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, Workfl
     ),
   refusal: notAccepted,
 };
+
+/** Returns true if a session has passed no gate, also none that its definition has no more. */
+export function hasPassedNothing({ completed, structureVersion }: SessionHead): boolean {
+  return completed.length === 0 && structureVersion === 1;
+}
 
 /** The guard of phased sessions. */
 export type PhasedGuard = ApprovalGuard<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass>;

@@ -122,6 +122,8 @@ export type SessionCommand =
       readonly type: "migrate";
       readonly structure: WorkflowStructure;
       readonly by: string;
+      /** Why the host accepts differences of phases, by the phases' names. */
+      readonly accept?: ReadonlyMap<string, string>;
       /** See `syncPlan`. */
       readonly tasks?: TaskPairs | undefined;
     }
@@ -153,10 +155,12 @@ export interface TransitionContext {
   /** The pinned structure of the session. */
   readonly structure: WorkflowStructure;
   readonly limits: AttemptLimits;
-  /** Returns why the phase at a position is skipped when it is entered. No phase is if missing. */
+  /** Returns why the phase at a position is skipped when it is entered: of the new structure in a migration. No phase is if missing. */
   readonly skips?: ((position: number) => SkippedBy | undefined) | undefined;
   /** The verifiers' snapshots for the phase that the command enters. */
   readonly snapshots?: Snapshot[] | undefined;
+  /** The snapshots that a migration keeps, as the new structure's checks look for them. */
+  readonly kept?: Snapshot[] | undefined;
   /** The limit of active sessions, if as many are active: no other session becomes active. */
   readonly full?: number | undefined;
   /** The current time, ISO 8601, UTC. */
@@ -228,7 +232,7 @@ export function rollbackTargets(head: SessionHead, structure: WorkflowStructure)
 }
 
 /** Returns the position of a phase, from 0; -1 if there is no such phase. */
-export function positionOf({ phases }: WorkflowStructure, number: number): number {
+export function positionOf({ phases }: Pick<WorkflowStructure, "phases">, number: number): number {
   // Numbers are usually consecutive and then give the position.
   const usual = number - Number(phases[0]?.number);
   return phases[usual]?.number === number ? usual : phases.findIndex((phase) => phase.number === number);

@@ -188,7 +188,7 @@ export function goTo(position: number, context: TransitionContext): readonly Ses
 }
 
 /** The name in the log for a phase that no person has skipped. */
-const SKIPPED_BY = "skip_when";
+export const SKIPPED_BY = "skip_when";
 
 /**
  * Returns true if nothing has failed but checks that had nothing to compare with. The first submission of a visit then

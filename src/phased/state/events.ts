@@ -220,6 +220,20 @@ export const PLAN_CHANGE_KINDS = [
   ...(["dependencies", "criteria", "gate", "other"] as const),
 ] satisfies PlanChangeKind[];
 
+const acceptedShape = z.object({
+  /** The phase's name. */
+  name: z.string(),
+  /** The difference. */
+  is: z.enum(["changed", "new", "gone"]),
+  /** The parts of the phase that have changed. */
+  what: z.optional(z.array(z.enum(["gate", "tasks"]))),
+  /** Why it is accepted. */
+  reason: z.string(),
+});
+/** A difference between two definitions of a workflow that the host has accepted in a migration. */
+export interface AcceptedDifference extends z.infer<typeof acceptedShape> {}
+const acceptedSchema: z.ZodMiniType<AcceptedDifference> = acceptedShape;
+
 const actor = z.enum(["agent", "host"]);
 /** Who asked for it on behalf of the host, and why. */
 const operatorNote = { operator: text, note: text };
@@ -334,13 +348,23 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("completed") }),
   /** Too many failures, in a row or in total. */
   z.object({ type: z.literal("failed"), phase, attempts: z.int() }),
-  /** The host pinned another revision. With all of the phase's snapshots, if its gate has changed. */
+  /**
+   * The host pinned another revision. With all of the phase's snapshots, if its gate has changed. Phases that count as
+   * skipped, and a phase that is entered, follow as events of their own.
+   */
   z.object({
     type: z.literal("migrated"),
     structure: structureSchema,
     position,
     by: z.string(),
     ...begun,
+    /**
+     * The old and new positions of the phases that stay as they are, with what is known of them; all others are to be done.
+     * Missing if all up to the current one stay in their places, the current one too.
+     */
+    places: z.optional(z.array(z.tuple([position, position]))),
+    /** The differences that the host has accepted. */
+    accepted: z.optional(z.array(acceptedSchema)),
     /** The old and new numbers of the tasks that stay noted as done or given up. */
     tasks: pairs,
   }),

@@ -10,6 +10,8 @@ import {
   dueAfterRollback,
   dueAfterTicks,
   dueTicksSchema,
+  movedRanges,
+  type Places,
   rangesSchema,
   spentAfter,
 } from "./ranges.js";
@@ -166,7 +168,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       // A question to a person stays: the note changes nothing that was asked.
       return { ...head, tasks: withTask(facts.tasks, event) };
     case "phase_skipped":
-      return skipped(facts, event);
+      return skipped(head, facts, event);
     case "paused":
       return { ...facts, status: "paused", awaiting: head.awaiting, pausedAt: at, note: event.note };
     case "resumed":
@@ -184,6 +186,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
         ...head,
         awaiting: undefined,
         ...migrated(facts, event, version),
+        ...(event.places && inPlaces(facts, event.places)),
         baseline: event.snapshots ? version : head.baseline,
       };
     case "plan_synced":
@@ -273,9 +276,13 @@ function passed(facts: Active, position: number): Active {
   };
 }
 
-/** Skips a phase, which a session may never have entered: a completed one is in its last phase, skipped or not. */
-function skipped(facts: Active, { phase, position }: EventOf<"phase_skipped">): Active {
+/**
+ * Skips a phase, which a session may never have entered: a completed one is in its last phase, skipped or not. One behind the
+ * current phase, which a migration has added, moves nothing.
+ */
+function skipped(head: SessionHead, facts: Active, { phase, position }: EventOf<"phase_skipped">): SessionHead {
   const skipped = addToRanges(facts.skipped, position);
+  if (position < facts.position) return { ...head, skipped };
   return { ...facts, ...NO_WAIVERS, phase, position, skipped, attempts: 0, tasks: undefined };
 }
 
@@ -311,9 +318,23 @@ function rolledBack(facts: Active, position: number): Active {
   };
 }
 
+/** Returns what a migration that moves phases keeps of them, by their new positions. Refused steps had other numbers. */
+function inPlaces({ completed, skipped, withWaivers, spent }: Active, places: Places) {
+  return {
+    completed: movedRanges(completed, places),
+    skipped: movedRanges(skipped, places),
+    withWaivers: withWaivers && movedRanges(withWaivers, places),
+    spent: spent.flatMap(([from, count]): HeadFacts["spent"] => {
+      const to = places.find(([place]) => place === from)?.[1];
+      return to === undefined ? [] : [[to, count]];
+    }),
+    refused: undefined,
+  };
+}
+
 /**
- * Switches to another structure. The phases up to the current one are the same (see `migration` in
- * transition.ts); for those ahead, a sync says which are the same.
+ * Switches to another structure. If the event has no places, the phases up to the current one are in theirs (see migration.ts);
+ * for those ahead, a sync says which are the same.
  */
 function migrated(
   facts: Active,
@@ -326,6 +347,7 @@ function migrated(
     workflowType: structure.type,
     revision: structure.revision,
     structureVersion: version,
+    phase: structure.phases[position]?.number ?? facts.phase,
     position,
     total: structure.phases.length,
     ...NO_WAIVERS,

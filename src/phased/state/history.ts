@@ -3,7 +3,10 @@ import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";
+import { positionOf } from "./commands.js";
+import { pairPhases } from "./compare-phases.js";
 import type { CompleteEvidence, EventOf, EvidenceRef, SessionEvent, ValueRef, Verification, Waived } from "./events.js";
+import type { Places } from "./ranges.js";
 import type { TaskPairs } from "./task-notes.js";
 
 /** An event with the time and version of its commit. */
@@ -18,8 +21,10 @@ export interface PhaseAttempt
   extends Readonly<
     Partial<Omit<CompleteEvidence, "phase" | "position" | "attempt" | "evidence" | "output" | "warnings">>
   > {
-  /** The phase's number. */
+  /** The phase's number in the definition that the session is on now; the former one if `gone`. */
   readonly phase: number;
+  /** The phase's name, if the session was moved to a definition that does not have the phase. */
+  readonly gone?: string;
   /** 1 for the first attempt since the phase was last entered; a retry continues the count. */
   readonly attempt: number;
   /** How the attempt has ended, or that it has not. */
@@ -67,6 +72,7 @@ export interface AttemptNote {
     | "resumed"
     | "retried"
     | "assigned"
+    | "migrated"
     | "plan_synced";
   /** Who did it, if that is recorded: a person's name, `agent` or `host`. */
   readonly by?: string;
@@ -80,6 +86,11 @@ export interface AttemptNote {
   readonly authenticated?: boolean;
 }
 
+/** Returns true if an attempt was made at a phase of the definition that the session is on now. */
+export function isAttemptAt({ phase, gone }: Pick<PhaseAttempt, "phase" | "gone">, number: number): boolean {
+  return phase === number && gone === undefined;
+}
+
 /** An attempt with the place of its evidence in the log. */
 export interface SubmittedAttempt extends PhaseAttempt {
   readonly submitted?: { readonly evidence: EvidenceRef; readonly version: number };
@@ -87,8 +98,10 @@ export interface SubmittedAttempt extends PhaseAttempt {
 
 /** A failed attempt at a gate. */
 export interface GateFailure {
-  /** The phase's number. */
+  /** The phase's number, as in {@link PhaseAttempt}. */
   readonly phase: number;
+  /** The phase's name, if the session was moved to a definition that does not have the phase. */
+  readonly gone?: string;
   /** The number of the attempt since the phase was last entered. */
   readonly attempt: number;
   /** ISO 8601, UTC. */
@@ -139,6 +152,17 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         structure = event.structure;
         break;
       case "migrated":
+        if (event.places !== undefined && structure !== undefined) {
+          const numberOf = renumbering(structure, event.structure, event.places);
+          const current = open && numberOf(open.phase);
+          if (open !== undefined && current?.isKept === true) open = { ...open, phase: current.phase };
+          else if (open !== undefined) close(at, "rolled_back");
+          attempts.renumber(numberOf);
+        }
+        structure = event.structure;
+        asked = {};
+        outcomes = keptOutcomes(outcomes, event.tasks);
+        break;
       case "plan_synced":
         structure = event.structure;
         asked = {};
@@ -174,6 +198,13 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         break;
       case "gate_overridden":
       case "phase_skipped":
+        if (open !== undefined && open.phase !== event.phase) {
+          // A migration has put it before the current phase, which goes on.
+          const { phase, reason, by } = event;
+          const ended = { completedAt: at, durationSeconds: 0, reason, by };
+          attempts.add({ phase, attempt: attempts.next(phase), status: "skipped", startedAt: at, ...ended });
+          break;
+        }
         // A failed session has no open attempt: the host's decision counts as one.
         open ??= { phase: event.phase, attempt: attempts.next(event.phase), startedAt: at };
         close(at, event.type === "gate_overridden" ? "overridden" : "skipped", { reason: event.reason, by: event.by });
@@ -186,6 +217,20 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
   }
   if (open === undefined) return attempts.done;
   return [...attempts.done, { ...open, status: "active", ...asked, notes: noted(), tasks: tasksIn(outcomes) }];
+}
+
+/** Where the attempts at a phase are shown after a migration; `isKept` if the phase counts as before. */
+type NumberOf = (phase: number) => { readonly phase: number; readonly isKept: boolean; readonly gone?: string };
+
+function renumbering(before: WorkflowStructure, after: WorkflowStructure, places: Places): NumberOf {
+  const kept = new Map(places);
+  const pairs = new Map(pairPhases(before, after).map(({ from, to }) => [from, to]));
+  return (phase) => {
+    const from = positionOf(before, phase);
+    const number = after.phases[kept.get(from) ?? pairs.get(from) ?? -1]?.number;
+    if (number === undefined) return { phase, isKept: false, gone: before.phases[from]?.name ?? "" };
+    return { phase: number, isKept: kept.has(from) };
+  };
 }
 
 /** What is noted of each task since the phase was entered. */
@@ -227,6 +272,11 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
       const { owner, by, note } = event;
       return { at, event: event.type, by, note: `to ${owner.name}${note === undefined ? "" : `: ${note}`}` };
     }
+    case "migrated": {
+      const { accepted = [], by } = event;
+      const note = accepted.map(({ name, is, reason }) => `accepted that ${name} is ${is}: ${reason}`).join("; ");
+      return note === "" ? undefined : { at, event: event.type, by, note };
+    }
     case "paused":
     case "resumed":
     case "retried":
@@ -241,9 +291,9 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
 
 /** Returns every failure at a gate, oldest first. */
 export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
-  return phaseHistory(events).flatMap(({ phase, attempt, completedAt: at, problems, verification, reveal }) => {
+  return phaseHistory(events).flatMap(({ phase, gone, attempt, completedAt: at, problems, verification, reveal }) => {
     if (problems === undefined || at === undefined) return [];
-    return [{ phase, attempt, at, problems, verification, reveal }];
+    return [{ phase, ...(gone !== undefined && { gone }), attempt, at, problems, verification, reveal }];
   });
 }
 
@@ -268,8 +318,30 @@ class Attempts {
     const index = this.done.push(attempt) - 1;
     this.#tries.set(phase, attempt.attempt);
     if (status === "failed" || status === "rolled_back") return;
-    // Its phase is the highest: no sync with a plan changes the numbers of phases up to the current one.
+    // Its phase is the highest, unless a migration has put it before the current one: no sync with a plan changes the
+    // numbers of phases up to the current one.
+    const isHighest = (this.#revocable.at(-1)?.attempt.phase ?? phase) <= phase;
     this.#revocable.push({ attempt, index });
+    if (!isHighest) this.#revocable.sort((one, other) => one.attempt.phase - other.attempt.phase);
+  }
+
+  /** Gives all attempts the numbers of a new definition. Those whose phase does not count any more are rolled back. */
+  renumber(numberOf: NumberOf): void {
+    const before = this.done.splice(0);
+    const tries = new Map(this.#tries);
+    this.#tries.clear();
+    this.#revocable.length = 0;
+    for (const attempt of before) {
+      const { phase, isKept, gone } =
+        attempt.gone === undefined ? numberOf(attempt.phase) : { ...attempt, isKept: true };
+      const status = isKept || attempt.status === "failed" ? attempt.status : "rolled_back";
+      this.add({ ...attempt, phase, status, ...(gone !== undefined && { gone }) });
+    }
+    this.#tries.clear();
+    for (const [was, count] of tries) {
+      const { phase, gone } = numberOf(was);
+      if (gone === undefined) this.#tries.set(phase, count);
+    }
   }
 
   /** Returns the number of the next attempt at a phase. */
@@ -315,10 +387,11 @@ interface Artifact {
 
 /** Returns the evidence of the completed phases, by phase number. */
 export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact> {
-  return fold(events, new Map(), ({ event, at, version }) => {
-    const { phase, position, evidence, output, waived } = event;
-    return { phase, position, at, version, evidence, output, waived };
+  const found = fold<Omit<Artifact, "phase">>(events, new Map(), ({ event, at, version }) => {
+    const { position, evidence, output, waived } = event;
+    return { position, at, version, evidence, output, waived };
   });
+  return new Map([...found].map(([phase, artifact]) => [phase, { phase, ...artifact }]));
 }
 
 /** The names of what one phase has produced. */
@@ -340,17 +413,26 @@ export function artifactNames(
   });
 }
 
-/** A passed gate adds a value; a rollback removes all from its position on. */
+/** A passed gate adds a value; a rollback removes all from its position on; a migration moves those that stay. */
 function fold<T extends { readonly position: number }>(
   events: Iterable<RecordedEvent>,
   earlier: ReadonlyMap<number, T>,
   make: (passed: { event: EventOf<"gate_passed">; at: string; version: number }) => T,
 ): Map<number, T> {
-  const found = new Map(earlier);
+  let found = new Map(earlier);
   for (const { event, at, version } of events) {
     if (event.type === "gate_passed") found.set(event.phase, make({ event, at, version }));
     else if (event.type === "rolled_back") {
       for (const [phase, { position }] of found) if (position >= event.position) found.delete(phase);
+    } else if (event.type === "migrated" && event.places !== undefined) {
+      const { phases } = event.structure;
+      const places = new Map(event.places);
+      const moved = [...found.values()].flatMap((value): [number, T][] => {
+        const position = places.get(value.position);
+        const phase = position === undefined ? undefined : phases[position]?.number;
+        return position === undefined || phase === undefined ? [] : [[phase, { ...value, position }]];
+      });
+      found = new Map(moved);
     }
   }
   return found;

@@ -46,6 +46,14 @@ export function cutRanges(ranges: Ranges, limit: number): Ranges {
   return ranges.filter(([from]) => from < limit).map(([from, to]): [number, number] => [from, Math.min(to, limit - 1)]);
 }
 
+/** Old and new positions of phases. */
+export type Places = readonly (readonly [from: number, to: number])[];
+
+/** Returns the new positions of those in the set that stay. */
+export function movedRanges(ranges: Ranges, places: Places): Ranges {
+  return places.flatMap(([from, to]) => (inRanges(ranges, from) ? [to] : [])).reduce<Ranges>(addToRanges, []);
+}
+
 /** Checks stored ticks. */
 export const dueTicksSchema = z.object({ tick: rangesSchema, untick: rangesSchema });
 /** Ticks that are not written into a plan yet: positions of phases to tick and to untick. */

@@ -60,9 +60,12 @@ const waived = z.array(z.object({ fields: z.array(z.string()) }));
 /** Checks what tallies read of a commit's events, and drops the rest: evidence may be large. */
 export const talliedEventsSchema = z.array(
   z.discriminatedUnion("type", [
+    z.object({ type: z.enum(["started", "plan_synced"]), structure: z.object({ phases: z.array(named) }) }),
     z.object({
-      type: z.enum(["started", "migrated", "plan_synced"]),
+      type: z.literal("migrated"),
       structure: z.object({ phases: z.array(named) }),
+      position: z.optional(z.int()),
+      places: z.optional(z.array(z.tuple([z.int(), z.int()]))),
     }),
     z.object({ type: z.literal("gate_passed"), ...judged, waived: z.optional(waived) }),
     z.object({ type: z.literal("gate_failed"), ...judged, problems: z.array(z.object({ field: z.string() })) }),
@@ -119,6 +122,7 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
     case "started":
     case "migrated":
     case "plan_synced":
+      if (event.type === "migrated" && event.places !== undefined) move(tally, event, at);
       tally.pinnedAt = at;
       tally.names = event.structure.phases.flatMap(({ number, name, plan }) =>
         plan === undefined ? [[number, name]] : [],
@@ -136,7 +140,8 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
     case "gate_passed":
     case "gate_overridden":
     case "phase_skipped": {
-      endWork(tally, at);
+      // A migration may skip a phase before the current one, whose work goes on.
+      if (event.phase === tally.phase || event.type !== "phase_skipped") endWork(tally, at);
       const phase = phaseIn(tally, event.phase);
       phase.state = event.type === "phase_skipped" ? "skipped" : "completed";
       if (event.type === "gate_overridden") increase(phase, "overridden");
@@ -164,6 +169,33 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
     case "waiver_denied":
       increase(phaseIn(tally, event.phase), COUNTED[event.type]);
   }
+}
+
+/**
+ * Gives the phases their numbers in another definition, found by their names. Those that it does not have are not counted any
+ * more, and those that are to be done again have no state.
+ */
+function move(
+  tally: SessionTally,
+  { structure: { phases }, places = [], position = 0 }: Extract<TalliedEvent, { type: "migrated" }>,
+  at: string,
+): void {
+  const isActive = tally.since !== undefined;
+  endWork(tally, at);
+  const kept = new Map(places.map(([from, to]) => [tally.names[from]?.[0], phases[to]?.number] as const));
+  const free = phases.filter(({ number }) => ![...kept.values()].includes(number));
+  const moved = tally.phases.flatMap((one): PhaseTally[] => {
+    const { state, ...counts } = one;
+    const number = kept.get(one.phase);
+    if (number !== undefined) return [{ ...one, phase: number }];
+    const name = tally.names.find(([known]) => known === one.phase)?.[1];
+    const place = free.findIndex((phase) => phase.name === name);
+    const [found] = place < 0 ? [] : free.splice(place, 1);
+    return found === undefined ? [] : [{ ...counts, phase: found.number }];
+  });
+  tally.phases = moved;
+  tally.phase = phases[position]?.number ?? tally.phase;
+  if (isActive) tally.since = at;
 }
 
 /** Adds the time since the session became active at its phase. It counts no more until the session is active again. */

@@ -178,8 +178,9 @@ export function keptTasks(
   { position, tasks: noted }: { readonly position: number; readonly tasks?: TaskNotes | undefined },
   before: WorkflowStructure,
   { structure: after, tasks: pairs }: { readonly structure: WorkflowStructure; readonly tasks?: TaskPairs | undefined },
+  placeNow = position,
 ): { tasks?: [number, number][] } {
-  const [was, now] = [before.phases[position]?.tasks, after.phases[position]?.tasks];
+  const [was, now] = [before.phases[position]?.tasks, after.phases[placeNow]?.tasks];
   if (noted === undefined || was === undefined || now === undefined) return {};
   const kept = was.flatMap((task): [number, number][] => {
     if (!inRanges(noted.done, task.number) && !inRanges(noted.givenUp, task.number)) return [];

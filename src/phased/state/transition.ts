@@ -1,11 +1,9 @@
 /**
  * The lifecycle of a phased session as a pure function: from the current head and a command to events, or
  * to a refusal. The new head is always the fold of the events over the old one. decide-gate.ts decides
- * gates, approvals and waivers; commands.ts has the refusals, head.ts the fold.
+ * gates, approvals and waivers, migration.ts migrations; commands.ts has the refusals, head.ts the fold.
  */
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
-import { canonicalJson } from "../../workflow/json.js";
-import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import {
   type CommandOf,
   exhausted,
@@ -33,6 +31,7 @@ import {
 import { type EventOf, type SessionEvent, sessionEventSchema } from "./events.js";
 import { applyEvent, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
+import { migrate, numbersRefusal } from "./migration.js";
 import { inRanges } from "./ranges.js";
 import { keptTasks } from "./task-notes.js";
 
@@ -116,7 +115,7 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "skipPhase":
       return passWithoutEvidence(head, command, context, (phase) => phase.skippable === true, "phase_skipped");
     case "migrate":
-      return migration(head, command, context);
+      return migrate(head, command, context);
     case "syncPlan":
       return planSync(head, command, context);
     case "planTicked":
@@ -236,90 +235,16 @@ function rollbackRange(to: number, current: number, targets: number[]): Phasegat
   });
 }
 
-/**
- * Moves a session to another structure of the same workflow. All phases up to the current one must be the same there: what
- * was completed stays completed, and nothing that the new one asks for is skipped. A completed session can't be moved.
- */
-function migration(head: SessionHead, command: CommandOf<"migrate">, context: TransitionContext): Decided {
-  const { structure, by } = command;
-  const { position } = head;
-  const { snapshots } = context;
-  const refusal = moveRefusal(head, structure, context, "migrate");
-  const tasks = keptTasks(head, context.structure, command);
-  return refusal ?? [{ type: "migrated", structure, position, by, snapshots, ...tasks }];
-}
-
-function moveRefusal(
-  head: SessionHead,
-  structure: WorkflowStructure,
-  context: TransitionContext,
-  operation: "migrate" | "syncPlan",
-): AnyPhasegateError | undefined {
-  if (head.status === "completed") return invalidTransition(head, context.structure, operation);
-  const { type, revision } = structure;
-  const refused = (message: string) =>
-    new PhasegateError("NOT_ALLOWED", `revision ${revision} of ${type} ${message}`, {
-      remedy: "Finish or delete this session, and start a new one on the new definition.",
-      details: { phase: head.phase, operation },
-    });
-  const count = head.position + 1;
-  const done = context.structure.phases.slice(0, count).map(({ number }) => number);
-  const kept = structure.phases.slice(0, count).map(({ number }) => number);
-  if (type !== head.workflowType || done.join() !== kept.join()) {
-    return refused(`does not have the phases ${done.join(", ")} at its beginning`);
-  }
-  // A plan's phases are compared when the plan is read again.
-  if (operation === "syncPlan") return undefined;
-  const difference = phaseDifference(context.structure.phases, structure.phases, count);
-  return difference === undefined ? undefined : refused(`is not the same up to phase ${head.phase}: ${difference}`);
-}
-
 /** Moves a session to the current version of its plan, by the same rules. */
 function planSync(head: SessionHead, command: CommandOf<"syncPlan">, context: TransitionContext): Decided {
   const { structure, by, changes } = command;
   const said = saidIn(command);
-  const refusal = moveRefusal(head, structure, context, "syncPlan") ?? lengthRefusal(said);
+  if (head.status === "completed") return invalidTransition(head, context.structure, "syncPlan");
+  // A plan's phases were compared when the plan was read again.
+  const refusal = numbersRefusal(head, context.structure, structure, "syncPlan") ?? lengthRefusal(said);
   if (refusal !== undefined) return refusal;
   const tried = command.places.filter(([place]) => spentAt(head, place) > 0);
   const places = unlessEmpty(tried.map(([from, to]): [number, number] => [from, to]));
   const kept = keptTasks(head, context.structure, command);
   return [{ type: "plan_synced", structure, position: head.position, by, changes, places, ...kept, ...said }];
-}
-
-/**
- * Returns in what the first phases of two definitions differ, by number, name, tasks and gate; undefined if in nothing: a
- * session may move only to a definition in which all that it has been through is the same, or work of the newer one would
- * count as done without it. Phases from a plan are compared when the plan is read again.
- */
-export function phaseDifference(
-  before: readonly PhaseDefinition[],
-  after: readonly PhaseDefinition[],
-  count: number,
-): string | undefined {
-  for (const [position, phase] of before.slice(0, count).entries()) {
-    const other = after[position];
-    if (other?.number !== phase.number) return `it has no phase ${phase.number} in this place`;
-    if (phase.plan !== undefined && other.plan !== undefined) continue;
-    const parts = Object.entries(PARTS).filter(([, part]) => canonicalJson(part(phase)) !== canonicalJson(part(other)));
-    if (parts.length > 0) return `phase ${phase.number} has ${parts.map(([name]) => name).join(" and ")} there`;
-  }
-  return undefined;
-}
-
-/** What is compared of a phase, with the words for a difference. */
-const PARTS: Readonly<Record<string, (phase: PhaseDefinition) => unknown>> = {
-  "another name": ({ name }) => name,
-  "other tasks": ({ tasks }) => tasks.map(({ number, name }) => [number, name]),
-  "another gate": ({ gate }) => required(gate),
-};
-
-/** Returns a gate without its examples and the place where it was found, which require nothing. */
-function required(gate: GateDefinition): unknown {
-  if (gate.kind === "schema") {
-    const { example: _, sample: __, ...rest } = gate;
-    return rest;
-  }
-  if (gate.kind !== "fields") return gate;
-  const { source: _, fields, ...rest } = gate;
-  return { ...rest, fields: fields.map(({ example: _, sample: __, ...field }) => field) };
 }

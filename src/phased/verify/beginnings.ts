@@ -50,7 +50,7 @@ export interface Needed {
 }
 
 /** Returns what a check at a position compares with. */
-function needOf(
+export function needOf(
   { options }: VerifyContext,
   check: VerifyDefinition,
   phases: readonly Pick<VerifiedPhase, "number">[],
@@ -129,8 +129,11 @@ export class Beginnings<Event extends WithSnapshots, Head> {
         const keys = events.flatMap(({ snapshots = [] }) => snapshots.map(({ check }) => check));
         const isRollback = events.some(({ type }) => type === "rolled_back");
         const entry = isRollback ? undefined : events.find(({ type }) => type === "phase_entered");
-        if (keys.length === 0 && entry === undefined) return before;
-        return { version, at: placeOf(head), entered: entry?.position, keys, before };
+        // It has the snapshots of before that still count, by the new numbers; older commits have the former ones.
+        const isMoved = events.some(({ type, places }) => type === "migrated" && places !== undefined);
+        if (keys.length === 0 && entry === undefined && !isMoved) return before;
+        const earlier = isMoved ? undefined : before;
+        return { version, at: placeOf(head), entered: entry?.position, keys, before: earlier };
       },
     );
   }

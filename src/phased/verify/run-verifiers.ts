@@ -265,6 +265,7 @@ export interface WithSnapshots {
   readonly type: string;
   readonly snapshots?: readonly Snapshot[] | undefined;
   readonly position?: number | undefined;
+  readonly places?: unknown;
 }
 
 /** A commit with snapshots, or one that enters a phase; each leads to the one before it. */

@@ -12,11 +12,13 @@ import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { asJson, storeValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
-import { landing, type SessionCommand, type TransitionContext } from "../state/commands.js";
+import { type CommandOf, landing, type SessionCommand, type TransitionContext } from "../state/commands.js";
 import type { Snapshot } from "../state/events.js";
 import type { PhasedSession } from "../state/machine.js";
+import { moveTo } from "../state/migration.js";
 import type { PhasedCommand } from "../state/transition.js";
 import { currentSnapshots, gapsIn, type Needed, neededAt } from "./beginnings.js";
+import { keptSnapshots } from "./kept-snapshots.js";
 import {
   type BoundedOptions,
   type Gap,
@@ -34,6 +36,8 @@ import {
 export interface Begun {
   readonly snapshots: Snapshot[];
   readonly payloads: readonly Payload[];
+  /** Of a migration that enters a phase: the snapshots that later checks still compare with. */
+  readonly kept?: Snapshot[];
 }
 
 /**
@@ -65,7 +69,7 @@ export function begunBy(
     case "retryPhase":
       return completeSnapshots(context, session, structure, confirm);
     case "migrate":
-      return completeSnapshots(context, session, command.structure, confirm);
+      return movedSnapshots(context, session, structure, command, skips, confirm);
     case "takeSnapshots":
       return completeSnapshots(context, session, structure, confirm, ({ failed }) => failed === undefined);
     default:
@@ -76,7 +80,8 @@ export function begunBy(
 /** Adds snapshots and their payloads to a command. */
 export function withBegun(command: PhasedCommand, begun: Begun | undefined): Prepared<PhasedCommand> {
   if (begun === undefined) return { command };
-  return { command: { ...command, snapshots: begun.snapshots }, payloads: begun.payloads };
+  const { snapshots, kept, payloads } = begun;
+  return { command: { ...command, snapshots, kept }, payloads };
 }
 
 /** The session that enters a phase; with its options, if it is not in the log yet. */
@@ -245,4 +250,37 @@ async function completeSnapshots(
     return need.anchor !== undefined || snapshot === undefined || chosen.includes(need) ? [] : [snapshot];
   });
   return { snapshots: [...kept, ...snapshots], payloads };
+}
+
+/**
+ * Returns the snapshots of a migration. Those that the same checks compare with stay, whatever the numbers of their phases
+ * are now: a new one would hide what has changed since. The phase that is entered gets those that each entry takes.
+ */
+async function movedSnapshots(
+  context: EngineContext,
+  session: PhasedSession,
+  before: WorkflowStructure,
+  { structure: after, by, accept }: CommandOf<"migrate">,
+  skips: TransitionContext["skips"],
+  confirm: () => Promise<void>,
+): Promise<Begun | undefined> {
+  const move = moveTo(session.head, { before, after, by, accept, skips });
+  // The transition refuses it.
+  if (move instanceof Error || move.needsAccept.length > 0) return undefined;
+  if (move.isInPlace) return completeSnapshots(context, session, after, confirm);
+  const kept = await keptSnapshots(context, session, before, after, move);
+  const position = move.staysInPhase ? move.place : landing(move.place, after, skips);
+  const phase = after.phases[position];
+  const have = new Set(kept.map(({ check }) => check));
+  const due = neededAt(context, after, position).filter(({ key, anchor }) =>
+    move.staysInPhase ? !have.has(key) : anchor === undefined || (anchor === position - 1 && !have.has(key)),
+  );
+  let taken: Begun = { snapshots: [], payloads: [] };
+  if (phase !== undefined && due.length > 0) {
+    await confirm();
+    // What a phase under way lacks is late.
+    const at = move.staysInPhase ? new Date(context.options.clock.now()).toISOString() : undefined;
+    taken = await take(context, session, after, phase, due, at);
+  }
+  return move.staysInPhase ? { ...taken, snapshots: [...kept, ...taken.snapshots] } : { ...taken, kept };
 }

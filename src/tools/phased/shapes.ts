@@ -163,6 +163,7 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     attempt;
   return {
     phase,
+    gone: attempt.gone && brief(attempt.gone, NAME_MAX),
     started_at: startedAt,
     completed_at: completedAt,
     duration_seconds: durationSeconds,

@@ -127,6 +127,7 @@ const SESSION: Record<string, Reader> = {
   overrideGate: ({ host, id }) => [host.engine.session(id).overrideGate(2, { by: "host", note: "seen" })],
   skipPhase: ({ host, id }) => [host.engine.session(id).skipPhase(2, { by: "host", note: "seen" })],
   migrate: ({ host, id }) => [host.engine.session(id).migrate({ by: "host" })],
+  migration: ({ host, id }) => [host.engine.session(id).migration()],
   assign: ({ host, id }) => [host.engine.session(id).assign({ name: "ann" }, { by: "host" })],
   syncPlan: ({ host, id }) => [host.engine.session(id).syncPlan(), host.engine.session(id).syncPlan({ preview: true })],
   delete: ({ host, id }) => [host.engine.session(id).delete()],

@@ -142,7 +142,7 @@ const drafts = fc.record({
   ),
   by: fc.constantFrom<Actor[]>("agent", "host"),
   resetEvidence: fc.boolean(),
-  change: fc.nat({ max: 5 }),
+  change: fc.nat({ max: 8 }),
 });
 type Draft = typeof drafts extends fc.Arbitrary<infer T> ? T : never;
 
@@ -172,7 +172,7 @@ function commandFor(draft: Draft, model: Model, run: Run): SessionCommand {
     case "skipPhase":
       return { type, phase, by: "ann", reason: "because" };
     case "migrate":
-      return { type, structure: changed(model.structure, draft.change), by: "ann" };
+      return migration(draft, model);
     case "start":
       return { type, target: "src/a.ts", options: {} };
     case "requestWaiver":
@@ -209,14 +209,39 @@ function changed(structure: WorkflowStructure, change: number): WorkflowStructur
     [...before, phaseOf(last + 1, { skippable: true })],
     begins,
     before.map((phase, place) => (place === before.length - 1 ? { ...phase, number: phase.number + 3 } : phase)),
-    [phaseOf(-1), ...before],
+    (before[0]?.number ?? 0) > 0 ? [phaseOf((before[0]?.number ?? 1) - 1, { name: revision }), ...before] : [...before],
     before.map((phase) => ({ ...phase, skippable: !phase.skippable })),
+    inserted(before, 0, revision),
+    inserted(before, Math.floor(before.length / 2), revision),
+    before.length > 1 ? before.slice(1) : [...before],
   ];
   const next = edited[change]?.slice(0, 8) ?? [];
+  if (change === 6) return { ...structure, revision: nextOf(revision), phases: next, startPhase: next[0]?.number ?? 0 };
   const startPhase = next.some(({ number }) => number === structure.startPhase)
     ? structure.startPhase
     : (next.at(-1)?.number ?? 0);
-  return { ...structure, revision: `${revision}'`.slice(-8), phases: next, startPhase };
+  return { ...structure, revision: nextOf(revision), phases: next, startPhase };
+}
+
+/** Returns another revision: a name of a new phase, too. */
+function nextOf(revision: string): string {
+  return `r${Number(revision.slice(1)) + 1}`;
+}
+
+/** Returns the phases with a new one in a place, and the others renumbered behind it. */
+function inserted(before: readonly PhaseDefinition[], place: number, revision: string): PhaseDefinition[] {
+  const last = before.at(-1)?.number ?? 0;
+  const added = { ...phaseOf(before[place]?.number ?? last), name: `New at ${revision}` };
+  const behind = before.slice(place).map((phase) => ({ ...phase, number: phase.number + 1 }));
+  return [...before.slice(0, place), added, ...behind];
+}
+
+/** Returns a migration after an author's change: with all differences accepted, or with none. */
+function migration({ by, change }: Draft, model: Model): SessionCommand {
+  const structure = changed(model.structure, change);
+  if (by === "agent" || model.status === "none") return { type: "migrate", structure, by: "ann" };
+  const accept = new Map(model.differences(structure).map((name) => [name, "seen"]));
+  return { type: "migrate", structure, by: "ann", accept };
 }
 
 function numbersIn(ranges: Ranges, structure: WorkflowStructure): number[] {

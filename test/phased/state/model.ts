@@ -89,9 +89,9 @@ export class Model {
         this.#goOn();
         return true;
       case "migrate":
-        return this.#migrate(command.structure);
+        return this.#migrate(command.structure, command.accept ?? new Map());
       case "syncPlan":
-        return this.#migrate(command.structure);
+        return false;
       case "planTicked":
       case "takeSnapshots":
       case "refuseStep":
@@ -191,17 +191,64 @@ export class Model {
     return true;
   }
 
-  #migrate(structure: WorkflowStructure): boolean {
+  /** Returns the names of what a migration may have to accept: phases that are gone, and new ones before the way on. */
+  differences({ phases, startPhase }: WorkflowStructure): string[] {
+    const old = this.#named(this.structure);
+    const now = this.#named({ phases, startPhase });
+    const reached = old.filter(({ number }) => number <= this.phase).map(({ name }) => name);
+    const names = now.map(({ name }) => name);
+    const ahead = old.flatMap(({ number, name }) => (number >= this.phase && names.includes(name) ? [name] : []));
+    const end = ahead[0] === undefined ? names.length : names.indexOf(ahead[0]);
+    const gone = reached.filter((name) => !names.includes(name));
+    return [...gone, ...names.slice(0, end).filter((name) => !reached.includes(name))];
+  }
+
+  #named({ phases, startPhase }: Pick<WorkflowStructure, "phases" | "startPhase">) {
+    return phases.filter(({ number }) => number >= startPhase);
+  }
+
+  #migrate(structure: WorkflowStructure, accept: ReadonlyMap<string, string>): boolean {
     if (this.status === "completed" || structure.type !== this.structure.type) return false;
-    const upTo = (phases: WorkflowStructure) => {
-      const numbers = phases.phases.map(({ number }) => number);
-      return numbers.slice(0, this.structure.phases.findIndex(({ number }) => number === this.phase) + 1).join();
-    };
-    if (upTo(structure) !== upTo(this.structure)) return false;
+    const old = this.#named(this.structure);
+    const now = this.#named(structure);
+    const differing = this.differences(structure);
+    if ([...accept.keys()].some((name) => !differing.includes(name))) return false;
+    const isGone = ({ name }: { name: string }) => !now.some((other) => other.name === name);
+    if (old.some((one) => one.number <= this.phase && isGone(one) && !accept.has(one.name))) return false;
+    const kept = new Map<number, number>();
+    const skipped: number[] = [];
+    let place: number | undefined;
+    for (const { name, number } of now) {
+      const was = old.find((one) => one.name === name && one.number <= this.phase)?.number;
+      if (was !== undefined) kept.set(was, number);
+      if (was === this.phase || (was === undefined && !accept.has(name))) {
+        place = number;
+        break;
+      }
+      if (was === undefined) skipped.push(number);
+    }
+    if (place === undefined) return false;
+    const moved = (numbers: Iterable<number>) => [...numbers].flatMap((number) => kept.get(number) ?? []);
+    for (const set of [this.completed, this.skipped, this.withWaivers]) {
+      const stay = moved(set);
+      set.clear();
+      for (const number of stay) set.add(number);
+    }
+    for (const number of skipped) this.skipped.add(number);
+    const failures = [...this.failures];
+    this.failures.clear();
+    for (const [was, count] of failures) {
+      const number = kept.get(was);
+      if (number !== undefined) this.failures.set(number, count);
+    }
+    if (!kept.has(this.phase)) {
+      this.inARow = 0;
+      if (this.status === "failed") this.status = "active";
+    }
+    this.phase = place;
     this.structure = structure;
     this.waits = false;
     this.#forgetWaivers();
-    for (const number of [...this.failures.keys()]) if (number > this.phase) this.failures.delete(number);
     return true;
   }
 }

@@ -8,10 +8,8 @@ import {
 } from "../../../src/phased/state/commands.js";
 import { sessionEventSchema } from "../../../src/phased/state/events.js";
 import { applyEvent } from "../../../src/phased/state/head.js";
-import { phaseDifference, transition } from "../../../src/phased/state/transition.js";
-import { fieldGateSchema, fieldSchema } from "../../../src/workflow/gate-definition.js";
-import type { PhaseDefinition } from "../../../src/workflow/structure.js";
-import { aProblem, asking, phaseOf, Run, structureOf, submit } from "./run.js";
+import { transition } from "../../../src/phased/state/transition.js";
+import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
 
 const free = { kind: "open", allowOverride: true } as const;
 const three = structureOf([1, 2, 3]);
@@ -534,90 +532,17 @@ describe("override and skip", () => {
 });
 
 describe("migrate", () => {
-  it("requires the completed phases, in order, at the start of the new structure, and the same workflow", () => {
+  it("is refused for another workflow, and where nothing is left to do", () => {
     const run = Run.started(three).do(submit(1));
-    const refusedOnes = [
-      structureOf([1, 3, 4]),
-      structureOf([0, 1, 2]),
-      structureOf([1]),
-      structureOf([2]),
-      structureOf([1, 2, 3], { type: "other" }),
-    ];
-    for (const structure of refusedOnes) {
-      expect(run.refused(migrate(structure))).toMatchObject({
-        code: "NOT_ALLOWED",
-        details: { phase: 2, operation: "migrate" },
-        message: expect.stringMatching(/^revision r1 of (demo|other) does not have the phases 1, 2 at its beginning$/),
-      });
-    }
-  });
-
-  it.each([
-    ["another name", { name: "Other" }],
-    ["other tasks", { tasks: [{ number: 1, name: "More" }] }],
-    ["other tasks", { tasks: [{ number: 1, name: "t2" }] }, { tasks: [{ number: 1, name: "t1" }] }],
-    ["other tasks", { tasks: [{ number: 2, name: "t1" }] }, { tasks: [{ number: 1, name: "t1" }] }],
-    ["another gate", { gate: asking() }],
-    ["another name and another gate", { name: "Other", gate: asking() }],
-  ])(
-    "is refused if a phase up to the current one has %s: %j",
-    (what, changes, before: Partial<PhaseDefinition> = {}) => {
-      const pinned = [1, 2, 3].map((number) => phaseOf(number, before));
-      const run = Run.started(structureOf(pinned)).do(submit(1));
-      for (const number of [1, 2]) {
-        const phases = pinned.map((one) => (one.number === number ? phaseOf(number, changes) : one));
-        expect(run.refused(migrate(structureOf(phases, { revision: "r2" })))).toMatchObject({
-          code: "NOT_ALLOWED",
-          message: `revision r2 of demo is not the same up to phase 2: phase ${number} has ${what} there`,
-        });
-      }
-      run.do(migrate(structureOf([...pinned.slice(0, 2), phaseOf(3, changes)], { revision: "r2" })));
-      expect(run.state.revision).toBe("r2");
-    },
-  );
-
-  it("leaves the phases of a plan to its own comparison, and ignores the examples of gates", () => {
-    const planned = (name: string) => phaseOf(1, { name, plan: { number: 1 } });
-    const run = Run.started(structureOf([planned("A"), 2, 3])).do(submit(1));
-    run.do(migrate(structureOf([planned("B"), 2, 3], { revision: "r2" })));
-    const withExample = (example: object, jsonSchema = {}) =>
-      phaseOf(2, { gate: { kind: "schema", allowOverride: false, jsonSchema, example: { ...example } } });
-    const other = Run.started(structureOf([1, withExample({ a: 1 }), 3])).do(submit(1));
-    expect(
-      other.refused(migrate(structureOf([1, withExample({ a: 1 }, { type: "object" })], { revision: "r2" }))),
-    ).toMatchObject({ message: "revision r2 of demo is not the same up to phase 2: phase 2 has another gate there" });
-    other.do(migrate(structureOf([1, withExample({ a: 2 }), 3], { revision: "r2" })));
-    expect([run.state.revision, other.state.revision]).toEqual(["r2", "r2"]);
-    for (const [before, after] of [
-      [planned("A"), phaseOf(1, { name: "B" })],
-      [phaseOf(1, { name: "B" }), planned("A")],
-    ] as const) {
-      expect(phaseDifference([before], [after], 1)).toBe("phase 1 has another name there");
-    }
-    expect(phaseDifference([phaseOf(1)], [], 1)).toBe("it has no phase 1 in this place");
-  });
-
-  it("compares all that is pinned of a gate, but for its examples and the place where it was found", () => {
-    // Keys of newer versions are not among the types of this one.
-    const gateOf = (more: object, ofField: object) => {
-      const field = { name: "a", type: "any", required: true, ...ofField };
-      const gate = { kind: "fields", strict: true, source: "gate-file", fields: [field], ...more };
-      return phaseOf(1, { gate: JSON.parse(JSON.stringify(gate)) });
-    };
-    const plain = gateOf({}, {});
-    const difference = (more: object, ofField: object) => phaseDifference([plain], [gateOf(more, ofField)], 1);
-    const requiresNothing = ["source", "example", "sample"];
-    for (const key of [...Object.keys(fieldSchema._zod.def.shape), "remindAfter"]) {
-      const isOther = !requiresNothing.includes(key);
-      expect([key, difference({}, { [key]: "other" }) !== undefined]).toEqual([key, isOther]);
-    }
-    for (const key of [...Object.keys(fieldGateSchema._zod.def.shape), "remindAfter"]) {
-      if (key === "kind" || key === "fields") continue;
-      expect([key, difference({ [key]: "other" }, {}) !== undefined]).toEqual([key, !requiresNothing.includes(key)]);
-    }
-    const newer = () => gateOf({ remindAfter: 3 }, { remindAfter: 3 });
-    expect(phaseDifference([newer()], [newer()], 1)).toBeUndefined();
-    expect(phaseDifference([newer()], [plain], 1)).toBe("phase 1 has another gate there");
+    expect(run.refused(migrate(structureOf([1, 2, 3], { type: "other" })))).toMatchObject({
+      code: "NOT_ALLOWED",
+      details: { phase: 2, operation: "migrate" },
+      message: "revision r1 of other is another workflow",
+    });
+    expect(run.refused(migrate(structureOf([1])))).toMatchObject({
+      code: "NOT_ALLOWED",
+      message: "revision r1 of demo has nothing left to do for this session",
+    });
   });
 
   it("records snapshots for the new gate, if it takes some", () => {

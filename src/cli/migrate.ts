@@ -1,0 +1,136 @@
+/** `phasegate migrate`: moves phased sessions to the newest definition of their workflow, or shows what that would do. */
+import process from "node:process";
+import { InvalidArgumentError } from "commander";
+import type { MigrationView } from "../phased/commands.js";
+import type { PhaseComparison } from "../phased/state/compare-phases.js";
+import { differenceOf } from "../phased/state/migration.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { defined } from "../workflow/json.js";
+import { shown } from "../workflow/names.js";
+import { argument, command, flag, parsed, required, text, type Values } from "./command.js";
+import { CommandFailure, EXIT, usage } from "./exit-codes.js";
+import type { OpenedSession } from "./opened.js";
+import { byOption, type Done, onEach, sourcesOf } from "./operate.js";
+import { jsonOption, stateOption, workflowsOption } from "./options.js";
+import { counted, printable } from "./terminal.js";
+import { openVerifiers, projectOption, readTrust, trustOptions, verifierOptions } from "./trust.js";
+
+const HELP = `
+A session keeps the definition that it was started on. This moves it to the newest one: it goes on at the first phase
+that it has not done. A phase is the same if its name, gate and tasks are, whatever its number; new phases before that
+place are done first, and what comes after them again. A phase behind the session that has changed, or is gone, refuses
+the move, unless --accept names it with a reason, which the log keeps; a new phase that is named is skipped.
+
+If a session is refused, the others are still moved. Give --project and the --allow options of the server if gates check.
+
+Examples:
+  phasegate migrate --state .phasegate --workflows workflows --workflow bug_fix --dry-run --by ann
+  phasegate migrate SESSION --by ann --accept "Threat model=merged into Design"`;
+
+type Accepted = Readonly<Record<string, string>>;
+
+const migrateOptions = () => ({
+  state: required(stateOption()),
+  by: byOption(),
+  workflow: text("--workflow <type>", "all open sessions on this workflow, in place of ids"),
+  workflows: workflowsOption("the server's folders of phased workflows"),
+  dryRun: flag("--dry-run", "only show what would be done"),
+  accept: parsed(
+    "--accept <name=reason>",
+    "a difference that is accepted, by the phase's name; may be repeated",
+    (value: string, before: Accepted = {}): Accepted => ({ ...before, ...acceptedIn(value) }),
+  ),
+  project: projectOption("the server's project folder, which gates check"),
+  ...verifierOptions(),
+  ...trustOptions(),
+  json: jsonOption(),
+});
+type MigrateOptions = Values<ReturnType<typeof migrateOptions>>;
+
+export const migrateCommand = command({
+  name: "migrate",
+  summary: "move sessions to the newest definition of their workflow",
+  description: "Moves sessions to the newest definition of their workflow. For phased sessions.",
+  arguments: [argument("[session...]", "ids of the sessions, as `phasegate sessions` lists them")],
+  options: migrateOptions(),
+  help: HELP,
+  async run(options, terminal, ids) {
+    const { workflow, workflows } = options;
+    if (workflows === undefined) throw usage("--workflows is missing", "Give the value that `phasegate serve` has.");
+    if ((ids.length === 0) === (workflow === undefined)) {
+      throw usage(
+        "give ids of sessions, or --workflow",
+        "Name the sessions, or the workflow whose open sessions are meant.",
+      );
+    }
+    const verifiers = await openVerifiers(options, process.env);
+    const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
+    const chosen = workflow === undefined ? ids : (storage: StorageAdapter) => openSessions(storage, workflow);
+    const unused = new Set(Object.keys(options.accept ?? {}));
+    const code = await onEach("migrate", chosen, { options, setup }, terminal, (opened, id) =>
+      migrate(opened, id, options, unused),
+    );
+    for (const name of unused)
+      terminal.stderr.write(`phasegate: --accept: no session has a difference ${shown(name)}\n`);
+    return code === EXIT.ok && unused.size > 0 ? EXIT.usage : code;
+  },
+});
+
+function acceptedIn(value: string): Accepted {
+  const at = value.indexOf("=");
+  if (at > 0) return { [value.slice(0, at)]: value.slice(at + 1) };
+  throw new InvalidArgumentError('Write it as "NAME=reason".');
+}
+
+/** Returns the ids of the sessions on a workflow that are not over. */
+async function openSessions(storage: StorageAdapter, workflowType: string): Promise<readonly string[]> {
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { kind: "phased", workflowType, status: ["active", "paused", "failed"] } as const;
+    const page = await storage.list(defined({ ...query, limit: 1000, cursor }));
+    ids.push(...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? []));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return ids;
+}
+
+/** Moves one session. Of what is accepted it takes what differs in it: the others may stand elsewhere. */
+async function migrate(
+  opened: OpenedSession,
+  id: string,
+  { by, accept: accepted = {}, dryRun }: MigrateOptions,
+  unused: Set<string>,
+): Promise<Done> {
+  if (opened.kind !== "phased") {
+    const what = opened.kind === "routed" ? "an instance of a routed workflow" : "a recorded session";
+    throw new CommandFailure(`migrate is not possible: ${id} is ${what}`, EXIT.problems, "Leave it out.");
+  }
+  const session = opened.engine.session(id);
+  const { phases, from, to } = await session.migration();
+  if (from === to) return { json: { moved: false, from, to }, text: "nothing to do" };
+  const names = new Set(phases.filter(({ is }) => is !== "same" && is !== "moved").map(({ name }) => name));
+  const accept = Object.fromEntries(Object.entries(accepted).filter(([name]) => names.has(name)));
+  for (const name of Object.keys(accept)) unused.delete(name);
+  if (dryRun) {
+    const view = await session.migration({ accept });
+    return { json: { moved: false, ...view }, text: dryText(view) };
+  }
+  const { head } = await session.migrate({ by, accept });
+  const text = `moved to revision ${printable(head.revision)}, ${head.status} in phase ${head.phase}`;
+  return { json: { moved: true, from, to, status: head.status, phase: head.phase }, text };
+}
+
+function dryText({ to, phases, returnsTo, needsAccept }: MigrationView): string {
+  const where = returnsTo === undefined ? "would go on in its phase" : `would go on in phase ${returnsTo}`;
+  const wanted =
+    needsAccept.length === 0 ? "" : `; to accept: ${needsAccept.map((name) => printable(name)).join(", ")}`;
+  const differing = phases.filter(({ is }) => is !== "same");
+  const lines = differing.map((phase) => `\n  ${differenceLine(phase)}`);
+  const found = differing.length === 0 ? "" : `; ${counted(differing.length, "difference")}:`;
+  return `revision ${printable(to)}, ${where}${wanted}${found}${lines.join("")}`;
+}
+
+function differenceLine(phase: PhaseComparison): string {
+  return `${printable(phase.name)} ${differenceOf(phase)}`;
+}

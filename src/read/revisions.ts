@@ -1,0 +1,51 @@
+/**
+ * Which sessions stand on an older revision than their workflow has now. They keep what they have pinned; a host may move
+ * them, by `phasegate migrate`. Sessions that are over are not among them, nor those whose workflow can't be read.
+ */
+import type { ListedSession } from "../engine/lists.js";
+import type { Engine } from "../phased/engine.js";
+import { LIVING } from "../phased/options.js";
+import { defined } from "../workflow/json.js";
+import type { OlderSessions } from "./model.js";
+
+/** The newest revision of each phased workflow that can be read. */
+export type Revisions = ReadonlyMap<string, string>;
+
+/** Returns the newest revisions of the workflows of an engine. */
+export async function newestRevisions(engine: Pick<Engine, "listWorkflows">): Promise<Revisions> {
+  const listings = await engine.listWorkflows();
+  return new Map(
+    listings.flatMap((one) => (one.status === "ready" ? [[one.type, one.definition.structure.revision] as const] : [])),
+  );
+}
+
+/** Returns true if a session is not over, and on another revision than its workflow has now. */
+export function isOnOlder(
+  { status, workflowType, revision }: Pick<ListedSession, "status" | "workflowType" | "revision">,
+  newest: Revisions,
+): boolean {
+  const now = newest.get(workflowType);
+  return status !== "completed" && revision !== undefined && now !== undefined && revision !== now;
+}
+
+const OPEN = LIVING.filter((status) => status !== "completed");
+/** Limits how many sessions are counted: each is read. */
+const COUNTED = 1000;
+const PAGE = 200;
+
+/** Counts the open sessions on an older revision, on one workflow or on all. */
+export async function countOlder(
+  engine: Pick<Engine, "listWorkflows" | "listSessions">,
+  workflowType?: string,
+): Promise<OlderSessions> {
+  const newest = await newestRevisions(engine);
+  let [count, looked] = [0, 0];
+  let cursor: string | undefined;
+  do {
+    const page = await engine.listSessions(defined({ status: OPEN, workflowType, limit: PAGE, cursor }));
+    count += page.items.filter((session) => isOnOlder(session, newest)).length;
+    looked += page.items.length;
+    cursor = page.cursor;
+  } while (cursor !== undefined && looked < COUNTED);
+  return cursor === undefined ? { count } : { count, more: true };
+}
