@@ -6,3 +6,4 @@
  */
 
 export { type CombineContentOptions, combineContent } from "./content/combine.js";
+export { workflowToFiles } from "./workflow/files/write-workflow.js";

@@ -62,7 +62,7 @@ describe("serve --starters", () => {
     const where = ["--workflows", first, "--workflows", second, "--state", join(root, "state"), "--project", root];
     const { ask, log } = await connectToServe(["--starters", ...where]);
     const start = { action: "start", target_file: "a.ts" };
-    expect(await ask({ ...start, workflow_type: "bug_fix" })).toMatchObject({ error_code: "DEFINITION_INVALID" });
+    expect(await ask({ ...start, workflow_type: "bug_fix" })).toMatchObject({ code: "DEFINITION_INVALID" });
     expect(JSON.stringify(await ask({ ...start, workflow_type: "release" }))).toContain('"own"');
     const hiding = () => log.filter(({ msg }) => String(msg).startsWith("served in place of"));
     await expect

@@ -93,8 +93,12 @@ export function isFieldGate(gate: AnyGateInput): gate is FieldGateInput {
 }
 
 export function refuseProblems(name: unknown, problems: readonly string[], remedy: string): void {
-  if (problems.length === 0) return;
-  throw new PhasegateError("DEFINITION_INVALID", `the workflow ${shown(name)} can't be used: ${problems.join("; ")}`, {
+  if (problems.length > 0) throw unusable(name, problems, remedy);
+}
+
+/** Returns the error with all problems of a workflow. */
+export function unusable(name: unknown, problems: readonly string[], remedy: string) {
+  return new PhasegateError("DEFINITION_INVALID", `the workflow ${shown(name)} can't be used: ${problems.join("; ")}`, {
     remedy,
     details: { workflowType: String(name), diagnostics: problems },
   });

@@ -137,7 +137,10 @@ function buildDynamic({ templates, verify, ...dynamic }: DynamicInput): DynamicD
     templateRevisions: { phase: revisionIf(templates.phase), task: revisionIf(templates.task) },
     enforceDependencies: dynamic.enforceDependencies ?? false,
     tickCriteria: dynamic.tickCriteria ?? false,
-    verify: verify?.map(({ verifier, params }) => ({ verifier, params: { ...params } })),
+    verify: verify?.map(({ verifier, params, description, waivable }) => ({
+      ...{ verifier, params: { ...params }, description },
+      waivable: waivable === false ? waivable : undefined,
+    })),
   };
 }
 
