@@ -100,7 +100,7 @@ export const DIAGNOSTIC_CODES = {
   // the workflow
   WORKFLOW_TYPE_INVALID: "the folder's name can't be a workflow type",
   WORKFLOW_TYPE_DIFFERS: "workflow_type is not the folder's name",
-  WORKFLOW_HIDDEN: "a folder of the same type in a later root is not used",
+  WORKFLOW_HIDDEN: "a workflow of the same type in a later folder or source is not used",
   DYNAMIC_CONTRADICTS: "the metadata says both that phases come from a plan and that they don't",
   TEMPLATE_MISSING: "a template of the phases or tasks of a plan is missing",
   TEMPLATE_PLACEHOLDER_UNKNOWN:
