@@ -229,6 +229,7 @@ export type PhaseInput = z.infer<typeof phaseInput>;
 
 /** A phase for any workflow, which numbers it. */
 export interface PhasePart extends Omit<PhaseInput, "number"> {
+  /** A part has none. */
   readonly number?: undefined;
 }
 /** A phase with the number that it has in a workflow. */

@@ -78,7 +78,7 @@ async function eachOf<Phase extends { readonly number: number }, T>(
 }
 
 /** Returns the number of the phase that sessions begin with, as far as it is given and there is such a phase. */
-export function startIn(names: PhaseNames, given: number | string | undefined): number | undefined {
+function startIn(names: PhaseNames, given: number | string | undefined): number | undefined {
   return typeof given === "string" ? names.find(given) : given;
 }
 

@@ -16,7 +16,7 @@ import type {
 import { readInput, type Workflow, type WorkflowPart } from "../workflow-input.js";
 import { unusable } from "./define-gate.js";
 import { readWorkflow } from "./read-workflow.js";
-import { METADATA_FILE } from "./workflow-files.js";
+import { METADATA_FILE, withoutMark } from "./workflow-files.js";
 import { gateFileText } from "./write-gate.js";
 
 /**
@@ -35,6 +35,7 @@ export async function workflowToFiles(
   const files = new Map<string, string>();
   const problems = problemsOf(definition);
   const add = (path: string, text: string) => {
+    if (text !== withoutMark(text)) problems.push(`${shown(path)} would begin with a byte order mark, which readers drop`);
     if ((files.get(path) ?? text) !== text) problems.push(`two different texts belong into ${shown(path)}`);
     files.set(path, text);
   };
@@ -208,7 +209,7 @@ function comparableGate(gate: GateDefinition) {
   return { ...others, fields: fields.map(({ sample: _, ...field }) => field), verify: checks };
 }
 
-/** Returns the places where two values differ. A blank text is as good as none. */
+/** Returns the places where two values differ. A blank text, or an empty list, is as good as none. */
 function differences(one: JsonValue | undefined, other: JsonValue | undefined, place: string): string[] {
   if (isJsonObject(one) && isJsonObject(other)) {
     const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
@@ -217,8 +218,8 @@ function differences(one: JsonValue | undefined, other: JsonValue | undefined, p
   if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
     return one.flatMap((item, index) => differences(item, other[index], `${place}[${index}]`));
   }
-  const isBlank = typeof one === "string" && one.trim() === "" && other === undefined;
-  if (isBlank || canonicalJson(one) === canonicalJson(other)) return [];
+  const isEmpty = (typeof one === "string" && one.trim() === "") || (Array.isArray(one) && one.length === 0);
+  if ((isEmpty && other === undefined) || canonicalJson(one) === canonicalJson(other)) return [];
   const said = (value: JsonValue | undefined) => (value === undefined ? "nothing" : shown(value));
   return [`${place} is ${said(one)}, and would be read as ${said(other)}`];
 }
