@@ -6,4 +6,11 @@
  */
 
 export { type CombineContentOptions, combineContent } from "./content/combine.js";
+export {
+  type ChangedPhase,
+  extendWorkflow,
+  type GateAddition,
+  type PhaseChange,
+  type WorkflowExtension,
+} from "./workflow/files/extend-workflow.js";
 export { workflowToFiles } from "./workflow/files/write-workflow.js";
