@@ -13,7 +13,7 @@ import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { listSeen, ownerFor, requireOwnPlace } from "../runtime/access.js";
-import type { Diagnostic } from "../workflow/diagnostic.js";
+import { type Diagnostic, weakerGates } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
 import {
@@ -158,7 +158,9 @@ export async function listWorkflows({ workflows, options }: EngineContext): Prom
   const listings = await workflows.all();
   return listings.map((listing) => {
     if (listing.status === "broken") return listing;
-    return { ...listing, missingVerifiers: missingVerifiers(listing.definition.structure, options.verifiers) };
+    const { structure } = listing.definition;
+    const diagnostics = [...listing.diagnostics, ...weakerGates(structure)];
+    return { ...listing, diagnostics, missingVerifiers: missingVerifiers(structure, options.verifiers) };
   });
 }
 

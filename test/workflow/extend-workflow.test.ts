@@ -1,4 +1,12 @@
-import { createEngine, definePhase, defineWorkflow, MemoryContent, MemoryStorage, type Workflow } from "phasegate";
+import {
+  createEngine,
+  createWorkflowTool,
+  definePhase,
+  defineWorkflow,
+  MemoryContent,
+  MemoryStorage,
+  type Workflow,
+} from "phasegate";
 import { extendWorkflow, type WorkflowExtension } from "phasegate/compose";
 import { loadWorkflow } from "phasegate/fs";
 import { createVerifiers } from "phasegate/verify";
@@ -155,6 +163,16 @@ describe("a workflow that extends another", () => {
     expect(own.definition.structure.extends?.weaker).toEqual([
       { phase: "Do", what: expect.arrayContaining([expect.stringContaining('"passed"')]), reason: "checked elsewhere" },
     ]);
+    const engine = engineOn(own);
+    expect((await engine.listWorkflows())[0]?.diagnostics).toEqual([
+      expect.objectContaining({ severity: "warning", code: "GATE_WEAKER", hint: expect.stringContaining("elsewhere") }),
+    ]);
+    const tool = createWorkflowTool(engine);
+    expect(await tool.dispatch({ action: "list_workflows", workflow_type: "own" })).toMatchObject({
+      workflows: [
+        { extends: "base", asks_less: [expect.stringMatching(/^the gate of "Do" asks for less than in base: /)] },
+      ],
+    });
   });
 
   it("sets options, which no session can change", async () => {
