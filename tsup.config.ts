@@ -7,6 +7,7 @@ export default defineConfig({
     agents: "src/agents.ts",
     ai: "src/ai.ts",
     approval: "src/approval.ts",
+    compose: "src/compose.ts",
     gate: "src/gate.ts",
     plan: "src/plan.ts",
     storage: "src/storage.ts",

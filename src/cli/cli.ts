@@ -14,6 +14,7 @@
  * - attempts.ts: how attempts at gates are printed, with their evidence
  * - terminal.ts: output that cannot steer the terminal or show a password; diagnostics.ts: diagnostics with the code
  *   around them
+ * - content-in.ts: the workflows in the folders of `--workflows`, and the starters after them
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
  * - export.ts: also the file format of `export` and `import`

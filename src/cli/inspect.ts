@@ -7,7 +7,6 @@ import { join } from "node:path";
 import process from "node:process";
 import type { Logger } from "pino";
 import { FilePlans, FileTexts } from "../content/file-plans.js";
-import { FileContent } from "../content/files.js";
 import { isPhasegateError } from "../errors.js";
 import { draw, type Graph, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
 import { createInspector, type Inspector } from "../inspector/inspector.js";
@@ -19,6 +18,7 @@ import { phasedPath, routedPath } from "../read/session.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { ApproversFile } from "./approvers.js";
 import { argument, command, flag, parsed, preset, required, type Values } from "./command.js";
+import { contentIn } from "./content-in.js";
 import { codeFrame, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT, endOnSignals, usage } from "./exit-codes.js";
 import { pathOf } from "./find-workflows.js";
@@ -31,9 +31,9 @@ import {
   port,
   requireFolder,
   routedOption,
-  startersFolder,
   startersOption,
   stateOption,
+  workflowFolders,
   workflowsOption,
 } from "./options.js";
 import { findProgram } from "./programs.js";
@@ -168,18 +168,13 @@ export async function serveInspector(page: Page, option: string, port: number): 
   return { url, logged, ended: serving.ended, close };
 }
 
-/** Of two workflows with the same name, the user's comes before the starter. */
-function rootsOf({ workflows = [], starters }: WorkflowPlaces): string[] {
-  return [...workflows, ...(starters ? [startersFolder()] : [])];
-}
-
 async function sourcesIn({ routed, includeRoot: includeRoots = [], project, ...phased }: WorkflowPlaces) {
-  const roots = rootsOf(phased);
+  const roots = workflowFolders(phased);
   for (const root of phased.workflows ?? []) await requireFolder(root, "the folder of workflows");
   const folder = routed === undefined ? undefined : await requireFolder(routed, "the folder of routed workflows");
   const source = folder === undefined ? undefined : new FileTexts({ root: folder });
   return {
-    content: roots.length === 0 ? undefined : new FileContent({ roots }),
+    content: roots.length === 0 ? undefined : contentIn(roots),
     workflows: source && new RoutedFolders({ source, includeRoots }),
     plans: project === undefined ? undefined : new FilePlans({ root: project }),
   };
@@ -187,7 +182,7 @@ async function sourcesIn({ routed, includeRoot: includeRoots = [], project, ...p
 
 /** Returns what reads the lines of a workflow's file around a diagnostic; of several folders the first counts. */
 export function framesIn({ routed, ...phased }: WorkflowPlaces): NonNullable<InspectorOptions["codeFrame"]> {
-  const places = [...rootsOf(phased), ...(routed === undefined ? [] : [routed])];
+  const places = [...workflowFolders(phased), ...(routed === undefined ? [] : [routed])];
   return async ({ file, line, column }, workflow) => {
     if (line === undefined) return undefined;
     for (const root of places) {

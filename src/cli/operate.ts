@@ -6,7 +6,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { FilePlans } from "../content/file-plans.js";
-import { FileContent } from "../content/files.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import { type EngineOptions, LIVING } from "../phased/options.js";
@@ -27,6 +26,7 @@ import {
   text,
   wholeNumber,
 } from "./command.js";
+import { contentIn } from "./content-in.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } from "./exit-codes.js";
 import { type OpenedSession, openAll, type Setup, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
@@ -333,7 +333,7 @@ export async function sourcesOf({
 }: Pick<OperateOptions, "workflows" | "project">): Promise<Partial<EngineOptions>> {
   const plans = project && new FilePlans({ root: await requireFolder(project, "the project") });
   const roots = workflows && (await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder"))));
-  return { ...(plans && { plans }), ...(roots && { content: new FileContent({ roots }) }) };
+  return { ...(plans && { plans }), ...(roots && { content: contentIn(roots) }) };
 }
 
 function perform(

@@ -74,6 +74,14 @@ export function startersFolder(): string {
   return packageFolder("starters");
 }
 
+/** Returns the folders of phased workflows in their order: of two workflows of the same type, that of the first counts. */
+export function workflowFolders(given: {
+  readonly workflows?: readonly string[] | undefined;
+  readonly starters?: true | undefined;
+}): string[] {
+  return [...(given.workflows ?? []), ...(given.starters ? [startersFolder()] : [])];
+}
+
 export function jsonOption(): Given<true | undefined> {
   return flag("--json", "print JSON");
 }

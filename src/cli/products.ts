@@ -10,7 +10,6 @@ import { resolve } from "node:path";
 import process from "node:process";
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import { FileContent } from "../content/files.js";
 import type { SamplingDeciderOptions } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
 import type { Registration } from "../mcp/changes.js";
@@ -29,6 +28,7 @@ import { ACTION_NAMES, type Action } from "../tools/phased/actions.js";
 import { SEARCH_TOOL } from "../workflow/asks-for-search.js";
 import { RecentMap } from "../workflow/cache.js";
 import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
+import { contentIn } from "./content-in.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { HttpServed } from "./http-server.js";
 import { type LogFiles, type Logs, logPhased, logRouted, logWorkspace } from "./log.js";
@@ -173,7 +173,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
   } = options;
   if (workflows.length === 0) return undefined;
   const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
-  const files = new FileContent({ roots });
+  const files = contentIn(roots);
   const content = rag === undefined ? files : await searchedContent(files, roots, rag, options, log);
   return async (basis) => {
     if (basis === undefined) return undefined;
@@ -307,7 +307,7 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
 }
 
 async function searchedContent(
-  definitions: FileContent,
+  definitions: ContentProvider,
   roots: readonly string[],
   rag: string,
   { project }: ServeOptions,

@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import { type CreateCommand, command, isLogLevel, type LogLevel } from "./command.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import type { LogFiles } from "./log.js";
-import { findOwnProject, type OwnProject, startersFolder } from "./options.js";
+import { findOwnProject, type OwnProject, startersFolder, workflowFolders } from "./options.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import { type GivenOptions, requireComplete, serveOptions } from "./serve-options.js";
 
@@ -134,9 +134,8 @@ async function complete(
   sourceOf: (option: string) => string | undefined,
   env: Environment,
 ): Promise<ServeOptions> {
-  const { workflows: folders = [], standards = [], readRoot = [], starters } = given;
-  // Of two workflows with the same name the first counts: a starter gives way to a workflow of the user's.
-  const named = [...folders, ...(starters ? [startersFolder()] : [])];
+  const { standards = [], readRoot = [] } = given;
+  const named = workflowFolders(given);
   const level = sourceOf("logLevel") === "default" ? logLevelOf(env) : undefined;
   const file = env.WORKFLOW_DB_PATH?.trim();
   const place = given.state ?? (file ? `sqlite:${file}` : undefined);

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { hasErrors } from "../workflow/diagnostic.js";
-import { gateFileText } from "../workflow/infer/document-gate.js";
+import { frozenGate } from "../workflow/files/write-gate.js";
 import { shown } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import type { FieldGate } from "../workflow/structure.js";
@@ -212,7 +212,7 @@ async function writeGate(root: string, phase: number, gate: FieldGate, { read }:
   const path = `phases/${phase}/gate-definition.yaml`;
   await (await openSandbox(root)).check(path);
   const inferred = (read.inferred ?? []).filter((requirement) => requirement.phase === phase);
-  const text = await gateFileText(gate, inferred);
+  const text = await frozenGate(gate, inferred);
   await mkdir(dirname(join(root, path)), { recursive: true });
   // "wx" fails if the file exists by now.
   await writeFile(join(root, path), text, { flag: "wx" });

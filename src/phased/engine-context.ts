@@ -1,16 +1,11 @@
-/**
- * What the operations of an engine share, and the list of workflows. A host's content provider may return
- * anything, so every listing is checked: a broken workflow never hides the others.
- */
-import { isPhasegateError } from "../errors.js";
+/** What the operations of an engine share. */
 import type { Executed } from "../log/commit.js";
 import type { Caller } from "../ports/actor.js";
-import type { Content, ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import type { Content } from "../ports/content-provider.js";
 import type { FilledText, OwnText } from "../template/template.js";
-import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
-import { TimedReads } from "../workflow/files/workflow-files.js";
+import type { WorkflowList } from "../workflow/files/workflow-list.js";
 import type { MarkdownFacts } from "../workflow/markdown-facts.js";
-import { structureSchema, type WorkflowStructure } from "../workflow/structure.js";
+import type { WorkflowStructure } from "../workflow/structure.js";
 import type { PhasedGuard, UnapprovedPass } from "./approval/ledger.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
@@ -18,7 +13,7 @@ import type { ArtifactNames, Pinned } from "./pinned.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import type { PhasedKernel, PhasedSession } from "./state/machine.js";
-import { missingVerifiers, type Verifiers, type VerifyContext } from "./verify/run-verifiers.js";
+import type { VerifyContext } from "./verify/run-verifiers.js";
 
 /** What the operations of an engine share. */
 export interface EngineContext extends Pick<VerifyContext, "beginnings" | "onChecks"> {
@@ -88,82 +83,4 @@ export interface TextView {
    * phase without what the plan's first phase has, too.
    */
   readonly shared?: FilledText;
-}
-
-/** The workflows of a content provider. */
-export class WorkflowList {
-  readonly #content: ContentProvider;
-  readonly #verifiers: Verifiers;
-  readonly #timed: TimedReads<WorkflowListing>;
-  /** Structures that were checked already: those of a caching provider are checked once. */
-  readonly #sound = new WeakSet<WorkflowStructure>();
-
-  constructor({ content, clock, verifiers }: Pick<ResolvedOptions, "content" | "clock" | "verifiers">) {
-    this.#content = content;
-    this.#verifiers = verifiers;
-    this.#timed = new TimedReads(broken, clock);
-  }
-
-  /**
-   * Lists all workflows by type; broken ones with their diagnostics, others with the verifiers that are missing. Rejects if the provider's `list` or `types` does.
-   */
-  async all(): Promise<readonly WorkflowListing[]> {
-    if (this.#content.types === undefined) {
-      const listings: readonly unknown[] = await this.#content.list();
-      return listings.map((listing) => this.#checked(listing));
-    }
-    return this.#timed.all([...new Set(await this.#content.types())].sort(), (type) => this.#read(type));
-  }
-
-  async #read(type: string): Promise<WorkflowListing | undefined> {
-    try {
-      const definition = await this.#content.definition(type);
-      if (definition === undefined) return undefined;
-      return this.#checked({ status: "ready", type, definition, diagnostics: [] });
-    } catch (error) {
-      if (!isPhasegateError(error, "DEFINITION_INVALID")) throw error;
-      const hint = "Fix it at this place.";
-      const said = error.details.diagnostics.map((message): Diagnostic => {
-        return { file: ".", severity: "error", code: error.code, message, hint };
-      });
-      return { status: "broken", type, diagnostics: said };
-    }
-  }
-
-  /** Returns a listing that conforms to the port, or a broken one instead. */
-  #checked(listing: unknown): WorkflowListing {
-    let type = "?";
-    try {
-      if (isListing(listing)) {
-        type = listing.type;
-        if (listing.status === "broken") return listing;
-        const { structure } = listing.definition;
-        if (!this.#sound.has(structure)) structureSchema.parse(structure);
-        this.#sound.add(structure);
-        return { ...listing, missingVerifiers: missingVerifiers(structure, this.#verifiers) };
-      }
-      return broken(type, unreadable(new TypeError()));
-    } catch (error) {
-      return broken(type, unreadable(error));
-    }
-  }
-}
-
-function broken(type: string, diagnostic: Diagnostic): WorkflowListing {
-  return { status: "broken", type, diagnostics: [diagnostic] };
-}
-
-function isListing(value: unknown): value is WorkflowListing {
-  if (typeof value !== "object" || value === null || !("type" in value) || !("diagnostics" in value)) return false;
-  return (
-    typeof value.type === "string" &&
-    "status" in value &&
-    Array.isArray(value.diagnostics) &&
-    value.diagnostics.every(isDiagnostic)
-  );
-}
-
-function isDiagnostic(value: unknown): value is Diagnostic {
-  if (typeof value !== "object" || value === null || !("message" in value) || !("severity" in value)) return false;
-  return typeof value.message === "string" && "file" in value;
 }

@@ -43,6 +43,7 @@ import type { Commit } from "../ports/storage-adapter.js";
 import { limitedFor } from "../runtime/access.js";
 import { linkTo, notificationOf } from "../runtime/notifier.js";
 import { isStepAhead } from "../runtime/operations.js";
+import { WorkflowList } from "../workflow/files/workflow-list.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { type AcceptedInMigration, PHASED_APPROVALS, type SessionAudit } from "./approval/ledger.js";
 import {
@@ -81,7 +82,7 @@ import {
 import { completePhase, findSubmission } from "./complete-phase.js";
 import { completeTask } from "./complete-task.js";
 import { executeCommand, loadSession, sessionNotFound } from "./context.js";
-import { type EngineContext, type LoadedSession, WorkflowList } from "./engine-context.js";
+import type { EngineContext, LoadedSession } from "./engine-context.js";
 import { cleanup, isAccepted, lookAtSession } from "./lists.js";
 import type { Notifications, SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
@@ -253,7 +254,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const artifactNames = new ArtifactNames(kernel);
   const approvalGuard = new ApprovalGuard(kernel, options.approvals, PHASED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ phase }: SessionHead) => phase);
-  const workflows = new WorkflowList(options);
+  const workflows = new WorkflowList(options.content, options.clock);
   const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
     notifications.notify("verifying", { sessionId, ...checks });
   return { options, kernel, workflows, pinned, artifactNames, beginnings, onChecks, approvalGuard, notifications };

@@ -9,10 +9,11 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { Owner } from "../ports/actor.js";
+import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { listSeen, ownerFor, requireOwnPlace } from "../runtime/access.js";
-import type { Diagnostic } from "../workflow/diagnostic.js";
+import { type Diagnostic, weakerGates } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
 import {
@@ -43,6 +44,7 @@ import {
 } from "./start-checks.js";
 import { landing, tooManyActive } from "./state/commands.js";
 import type { PhasedCommand } from "./state/transition.js";
+import { missingVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { type PhaseView, viewPhase } from "./views.js";
 
@@ -149,6 +151,17 @@ export async function startSession(context: EngineContext, request: StartRequest
     plan: plan && { path: plan.path, dialect: plan.dialect, shift: plan.shift, warnings },
     replayed,
   };
+}
+
+/** Lists all workflows; broken ones with their diagnostics, others with the verifiers that this engine lacks. */
+export async function listWorkflows({ workflows, options }: EngineContext): Promise<readonly WorkflowListing[]> {
+  const listings = await workflows.all();
+  return listings.map((listing) => {
+    if (listing.status === "broken") return listing;
+    const { structure } = listing.definition;
+    const diagnostics = [...listing.diagnostics, ...weakerGates(structure)];
+    return { ...listing, diagnostics, missingVerifiers: missingVerifiers(structure, options.verifiers) };
+  });
 }
 
 /** Returns the newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the most similar type. */

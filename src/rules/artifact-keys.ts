@@ -54,6 +54,13 @@ function phaseFault(key: string, { phases, fields }: EarlierPhases): WhyAndHint 
 
 /** Returns the key of the phase that a node names: `artifacts.test`, `artifacts["1"]`, `artifacts[1]`, `"1" in artifacts`. */
 function phaseIn(node: ASTNode): string | undefined {
-  const { of, key } = keyIn(node) ?? {};
-  return of?.op === "id" && of.args === "artifacts" ? key : undefined;
+  return phaseKeyIn(node)?.key;
+}
+
+/** The same, with the constant that holds the key; `artifacts.test` has none. */
+export function phaseKeyIn(
+  node: ASTNode,
+): { readonly key: string; readonly literal?: ASTNode | undefined } | undefined {
+  const { of, key, literal } = keyIn(node) ?? {};
+  return of?.op === "id" && of.args === "artifacts" && key !== undefined ? { key, literal } : undefined;
 }

@@ -2,6 +2,7 @@
  * The options that a session is started with: the JSON Schema that a workflow declares for them, and the rules over them
  * that skip phases. zod, which checks the schema, is loaded with the first schema; patterns run in linear time.
  */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { RecentMap } from "../workflow/cache.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
@@ -21,21 +22,46 @@ export type CheckedOptions =
 
 /** Checks options against a schema without faults, and adds the defaults. */
 export async function checkBySchema(schema: JsonObject, given: JsonObject): Promise<CheckedOptions> {
-  const named = namingProblems(schema, given);
-  const wrong = schemaOf(await loadReader(), schema).safeParse(given);
-  const others = (wrong.error?.issues ?? []).filter(({ code, path }) => !isNaming(code, path, schema, given));
-  const problems = [
-    ...named,
-    ...issueProblems(others),
-    ...(await patternsOf(schema)).flatMap(({ keys, pattern, matches }) => {
-      const texts = valuesAt(given, keys).filter((value) => typeof value === "string");
-      const bad = texts.find((text) => !matches(text));
-      return bad === undefined ? [] : [`options.${keys.join(".")}: ${shown(bad)} does not match ${pattern}`];
-    }),
-  ];
-  if (problems.length > 0) return { ok: false, problems };
-  const options: unknown = wrong.data;
-  return { ok: true, options: isJsonObject(options) ? options : given };
+  const { issues, options } = await readOptions(schema, given);
+  const others = issues.filter(({ code, path }) => !isNaming(code, path, schema, given));
+  const problems = [...namingProblems(schema, given), ...issueProblems(others)];
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, options };
+}
+
+/** Returns a schema in code that takes the options which a JSON Schema without faults takes, and adds the defaults. */
+export function optionsInCode(schema: JsonObject): StandardSchemaV1<JsonObject> {
+  const standard = {
+    version: 1,
+    vendor: "phasegate",
+    jsonSchema: { input: () => schema, output: () => schema },
+    async validate(given: unknown) {
+      if (!isJsonObject(given)) return { issues: [{ message: "they must be an object" }] };
+      const { issues, options } = await readOptions(schema, given);
+      return issues.length > 0 ? { issues } : { value: options };
+    },
+  } as const;
+  return { "~standard": standard };
+}
+
+interface OptionIssue {
+  readonly code: string;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** Returns the options with their defaults, and what is wrong with them. */
+async function readOptions(schema: JsonObject, given: JsonObject) {
+  const read = schemaOf(await loadReader(), schema).safeParse(given);
+  const unmatched = (await patternsOf(schema)).flatMap(({ keys, pattern, matches }): OptionIssue[] => {
+    const texts = valuesAt(given, keys).filter((value) => typeof value === "string");
+    const bad = texts.find((text) => !matches(text));
+    return bad === undefined
+      ? []
+      : [{ code: "pattern", path: keys, message: `${shown(bad)} does not match ${pattern}` }];
+  });
+  const issues: OptionIssue[] = [...(read.error?.issues ?? []), ...unmatched];
+  const options: unknown = read.data;
+  return { issues, options: isJsonObject(options) ? options : given };
 }
 
 /** Returns the unknown and the missing options, each with what was meant or what is expected. */

@@ -33,16 +33,22 @@ export function literalText(node: ASTNode | undefined): string | undefined {
   return node?.op === "value" && typeof node.args === "string" ? node.args : undefined;
 }
 
-/** Returns the constant key that a node reads or looks for, and the value that it is a key of. */
-export function keyIn(node: ASTNode): { readonly of: ASTNode; readonly key: string | undefined } | undefined {
-  if (node.op === "." || node.op === "[]") return { of: node.args[0], key: keyText(node.args[1]) };
-  if (node.op === "in") return { of: node.args[1], key: keyText(node.args[0]) };
-  return undefined;
+/** The key that a node reads or looks for. */
+interface ReadKey {
+  /** The value that it is a key of. */
+  readonly of: ASTNode;
+  /** The key, if it is a constant. */
+  readonly key: string | undefined;
+  /** The node of the constant; missing for a name after a point. */
+  readonly literal?: ASTNode;
 }
 
-function keyText(key: ASTNode | string): string | undefined {
-  if (typeof key === "string") return key;
-  return key.op === "value" ? String(key.args) : undefined;
+/** Returns the key that a node reads or looks for, and the value that it is a key of. */
+export function keyIn(node: ASTNode): ReadKey | undefined {
+  if (node.op === ".") return { of: node.args[0], key: node.args[1] };
+  const [of, key] = node.op === "[]" ? node.args : node.op === "in" ? [node.args[1], node.args[0]] : [];
+  if (of === undefined || key === undefined) return undefined;
+  return key.op === "value" ? { of, key: String(key.args), literal: key } : { of, key: undefined };
 }
 
 /** Returns the variable and the key of `variable.key` and `variable["key"]`. */

@@ -14,7 +14,7 @@
  * - refusals.ts: the errors of the sandbox; absolute paths are removed from texts that agents read.
  */
 import { lstat, realpath } from "node:fs/promises";
-import { posix } from "node:path";
+import { basename, dirname, posix } from "node:path";
 import { isPhasegateError } from "../errors.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { listFolder, type SandboxEntry, type SandboxTree, walkFolder } from "./list.js";
@@ -134,6 +134,15 @@ export async function openIfThere(folder: string, options?: SandboxOptions): Pro
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;
   }
+}
+
+/** Opens the folder around a folder. Returns it with the name of the folder, where its links lead. Throws as {@link openSandbox}. */
+export async function openAround(
+  folder: string,
+  options?: SandboxOptions,
+): Promise<{ readonly sandbox: Sandbox; readonly name: string }> {
+  const root = await guarded(".", () => realRootOf(folder));
+  return { sandbox: await openSandbox(dirname(root), options), name: basename(root) };
 }
 
 /** Returns true if a path is a folder; false for everything else, also for refused paths. */

@@ -1,6 +1,8 @@
 /** The problems of a definition, with the codes of all checks; positions in source texts. */
 import { isPhasegateError, type SourcePosition } from "../errors.js";
 import type { JsonValue } from "./json.js";
+import { shown } from "./names.js";
+import type { WorkflowStructure } from "./structure.js";
 
 /** A problem in a definition. A workflow with an *error* can't be started; a *warning* doesn't prevent it. */
 export interface Diagnostic extends SourcePosition {
@@ -31,6 +33,15 @@ export function unreadable(error: unknown, file = "."): Diagnostic & { readonly 
     message: `the definition can't be read: ${isPhasegateError(error) ? error.message : `its reading has failed (${name})`}`,
     hint: "Correct or simplify it; `phasegate validate` checks a folder. If it looks right, report this with the file.",
   };
+}
+
+/** Returns a warning for each gate that asks for less than the one of the workflow that is extended. */
+export function weakerGates({ extends: from }: Pick<WorkflowStructure, "extends">): Diagnostic[] {
+  return (from?.weaker ?? []).map(({ phase, what, reason }) => ({
+    ...{ file: ".", severity: "warning", code: "GATE_WEAKER" satisfies DiagnosticCode },
+    message: `the gate of ${shown(phase)} asks for less than in ${from?.type}: ${what.join("; ")}`,
+    hint: `Its author says why: ${reason}`,
+  }));
 }
 
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
@@ -100,7 +111,8 @@ export const DIAGNOSTIC_CODES = {
   // the workflow
   WORKFLOW_TYPE_INVALID: "the folder's name can't be a workflow type",
   WORKFLOW_TYPE_DIFFERS: "workflow_type is not the folder's name",
-  WORKFLOW_HIDDEN: "a folder of the same type in a later root is not used",
+  WORKFLOW_HIDDEN: "a workflow of the same type in a later folder or source is not used",
+  GATE_WEAKER: "a gate asks for less than the one of the workflow that is extended",
   DYNAMIC_CONTRADICTS: "the metadata says both that phases come from a plan and that they don't",
   TEMPLATE_MISSING: "a template of the phases or tasks of a plan is missing",
   TEMPLATE_PLACEHOLDER_UNKNOWN:

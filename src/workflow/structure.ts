@@ -186,6 +186,17 @@ const planPinSchema = z.object({
   ticked: z.boolean(),
 });
 
+const extendsSchema = z.object({
+  /** The type of the workflow that it extends. */
+  type: z.string(),
+  /** The revision of that. */
+  revision: z.string(),
+  /** The gates that ask for less than there, each with how, and why its author allows that. None if missing. */
+  weaker: z.optional(z.array(z.object({ phase: z.string(), what: z.array(z.string()), reason: z.string() }))),
+});
+/** The workflow that another one extends. */
+export type ExtendedFrom = z.infer<typeof extendsSchema>;
+
 const shape = z.object({
   /** The workflow's type: the name that sessions are started with. */
   type: z.string(),
@@ -222,6 +233,8 @@ const shape = z.object({
    * come from a plan that is not pinned yet.
    */
   phases: z.array(phaseSchema),
+  /** The workflow that it extends, if it does. */
+  extends: z.optional(extendsSchema),
   /** How phases are read from a plan, if they are. */
   dynamic: z.optional(dynamicSchema),
   /** The pinned plan of a session whose phases come from a plan. */

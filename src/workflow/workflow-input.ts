@@ -101,17 +101,20 @@ const taskInput = keysOf({
 /** A task of a workflow in code. */
 export type TaskInput = z.infer<typeof taskInput>;
 
-const verifyInput = keysOf({
+const planCheck = {
   /** The name of a verifier that the host has registered. */
   verifier: filled,
   /** Parameters of the verifier. Default: none. */
   params: z.optional(object),
-  /** The evidence field whose value is checked. */
-  field: z.optional(filled),
   /** What it checks, for the agent. */
   description: z.optional(filled),
   /** `false` if nobody may waive a check of the gate as a whole. Default: true. */
   waivable: z.optional(flag),
+};
+const verifyInput = keysOf({
+  ...planCheck,
+  /** The evidence field whose value is checked. */
+  field: z.optional(filled),
 });
 const approvalInput = keysOf({
   /** The question for the person. */
@@ -246,7 +249,7 @@ const dynamicInput = keysOf({
   /** True if acceptance criteria are ticked with their tasks. Default: false. */
   tickCriteria: z.optional(flag),
   /** Checks at the gate of every phase from the plan. Default: none. */
-  verify: z.optional(list(keysOf({ verifier: filled, params: z.optional(object) }))),
+  verify: z.optional(list(keysOf(planCheck))),
 });
 /** How the phases after those in code are read from a plan, as `dynamic_config` says for a folder. */
 export type DynamicInput = z.infer<typeof dynamicInput>;

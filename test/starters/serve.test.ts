@@ -54,6 +54,22 @@ describe("serve --starters", () => {
       .toContainEqual(expect.objectContaining({ workflowType: "bug_fix", msg }));
   });
 
+  it("does not take the place of a broken workflow of the user's", async () => {
+    const root = await temporaryFolder();
+    const [first, second] = [join(root, "first"), join(root, "second")];
+    await writeFiles(join(first, "bug_fix"), gatedFiles("bug_fix", ["evidence_schema: {own: {type: strin}}\n"]));
+    await writeFiles(join(second, "release"), gatedFiles("release", ["evidence_schema: {own: {type: string}}\n"]));
+    const where = ["--workflows", first, "--workflows", second, "--state", join(root, "state"), "--project", root];
+    const { ask, log } = await connectToServe(["--starters", ...where]);
+    const start = { action: "start", target_file: "a.ts" };
+    expect(await ask({ ...start, workflow_type: "bug_fix" })).toMatchObject({ code: "DEFINITION_INVALID" });
+    expect(JSON.stringify(await ask({ ...start, workflow_type: "release" }))).toContain('"own"');
+    const hiding = () => log.filter(({ msg }) => String(msg).startsWith("served in place of"));
+    await expect
+      .poll(() => hiding().map(({ workflowType }) => workflowType), { timeout: 20_000 })
+      .toEqual(["bug_fix", "release"]);
+  });
+
   it("is refused without a place for the sessions", async () => {
     expect(await run("serve", "--starters")).toMatchObject({ code: 2, stderr: expect.stringContaining("--state") });
   });

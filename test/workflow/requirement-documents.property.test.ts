@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
-import { gateFileText } from "../../src/workflow/infer/document-gate.js";
+import { frozenGate } from "../../src/workflow/files/write-gate.js";
 import type { FieldType } from "../../src/workflow/structure.js";
 import { howOften } from "../support/how-often.js";
 import { metadata, phase, texts } from "./workflow-texts.js";
@@ -170,7 +170,7 @@ describe("a document with known requirements, in any layout", () => {
         }));
         expect(fields).toEqual(expected);
         expect(diagnostics.filter(({ code }) => code !== "CRLF")).toEqual([]);
-        const frozen = await gateFileText(gate, inferred);
+        const frozen = await frozenGate(gate, inferred);
         const again = await gateOf({ "phases/1/phase.md": text, "phases/1/gate-definition.yaml": frozen });
         expect(again.gate).toEqual({ ...gate, source: "gate-file" });
         expect(again.diagnostics.filter(({ code }) => code !== "CRLF")).toEqual([]);

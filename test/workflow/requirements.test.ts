@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
-import { findRequirements, gateFileText, readRequirements } from "../../src/workflow/infer/document-gate.js";
+import { frozenGate } from "../../src/workflow/files/write-gate.js";
+import { findRequirements, readRequirements } from "../../src/workflow/infer/document-gate.js";
 import { howOften } from "../support/how-often.js";
 import { metadata, phase, read, texts } from "./workflow-texts.js";
 
@@ -341,7 +342,7 @@ describe("the gate of a phase without a gate file", () => {
     const first = await readWorkflow("garden_v1", texts({ "metadata.json": json, "phases/1/phase.md": text }));
     const gate = first.definition?.structure.phases[0]?.gate;
     if (gate?.kind !== "fields") throw new Error(JSON.stringify(first.diagnostics));
-    const frozen = await gateFileText(gate, first.inferred ?? []);
+    const frozen = await frozenGate(gate, first.inferred ?? []);
     expect(frozen).toContain('# Read out of phases/1/phase.md by "phasegate gate freeze"');
     expect(frozen).toContain("# Guessed from line 5: depth, integer. Is it meant so?");
     expect(frozen).not.toContain("Guessed from line 4");
@@ -360,7 +361,7 @@ describe("the gate of a phase without a gate file", () => {
     const first = await readWorkflow("garden_v1", texts({ "metadata.json": json, "phases/1/phase.md": text }));
     const gate = first.definition?.structure.phases[0]?.gate;
     if (gate?.kind !== "fields") throw new Error(JSON.stringify(first.diagnostics));
-    const frozen = await gateFileText(gate, first.inferred ?? []);
+    const frozen = await frozenGate(gate, first.inferred ?? []);
     const again = await read({ "metadata.json": LONELY, "phases/1/gate-definition.yaml": frozen });
     expect(again.lines).toEqual([]);
     expect(again.structure?.phases[0]?.gate).toEqual({ ...gate, source: "gate-file" });

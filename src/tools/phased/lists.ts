@@ -7,7 +7,7 @@ import { NOTE_MAX, tooLong } from "../../phased/state/commands.js";
 import type { SessionFacts } from "../../phased/views.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
 import { describeOptions, textsIn } from "../../rules/options.js";
-import { formatDiagnostic } from "../../workflow/diagnostic.js";
+import { type DiagnosticCode, formatDiagnostic } from "../../workflow/diagnostic.js";
 import { openPhases } from "../../workflow/gate-definition.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { shown } from "../../workflow/names.js";
@@ -286,6 +286,8 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     // A plan brings its own.
     phases: structure.phases.length || undefined,
     ...openNotice(openPhases(structure.phases)),
+    extends: structure.extends?.type,
+    asks_less: asksLess(listing),
     plan_option: structure.dynamic?.sourcePathKey,
     options: optionsEntry(structure),
     estimated_duration: structure.estimatedDuration,
@@ -295,6 +297,14 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     target: structure.target,
     artifacts: structure.artifacts,
   };
+}
+
+/** Returns the gates that ask for less than those of the workflow that is extended, each in a line. */
+function asksLess({ diagnostics }: WorkflowListing): readonly string[] | undefined {
+  const found = diagnostics.filter(({ code }) => code === ("GATE_WEAKER" satisfies DiagnosticCode));
+  return found.length === 0
+    ? undefined
+    : found.slice(0, DIAGNOSTICS_MAX).map(({ message, hint }) => brief(`${message}. ${hint}`, 400));
 }
 
 /** Limits the options in a list, and what is said about each, in characters. */

@@ -96,8 +96,12 @@ export function isFieldGate(gate: AnyGateInput): gate is FieldGateInput {
 }
 
 export function refuseProblems(name: unknown, problems: readonly string[], remedy: string, what = "workflow"): void {
-  if (problems.length === 0) return;
-  throw new PhasegateError("DEFINITION_INVALID", `the ${what} ${shown(name)} can't be used: ${problems.join("; ")}`, {
+  if (problems.length > 0) throw unusable(name, problems, remedy, what);
+}
+
+/** Returns the error with all problems of a workflow, or of what else is defined. */
+export function unusable(name: unknown, problems: readonly string[], remedy: string, what = "workflow") {
+  return new PhasegateError("DEFINITION_INVALID", `the ${what} ${shown(name)} can't be used: ${problems.join("; ")}`, {
     remedy,
     details: { workflowType: String(name), diagnostics: problems },
   });

@@ -187,7 +187,10 @@ function buildDynamic({ templates, verify, ...dynamic }: DynamicInput, names: Ph
     templateRevisions: { phase: revisionIf(templates.phase), task: revisionIf(templates.task) },
     enforceDependencies: dynamic.enforceDependencies ?? false,
     tickCriteria: dynamic.tickCriteria ?? false,
-    verify: verify?.map(({ verifier, params = {} }) => ({ verifier, params: withSinceNumber(params, names) })),
+    verify: verify?.map(({ verifier, params = {}, description, waivable }) => ({
+      ...{ verifier, params: withSinceNumber(params, names), description },
+      waivable: waivable === false ? waivable : undefined,
+    })),
   };
 }
 

@@ -4,6 +4,7 @@
  *
  * What is decided where:
  * - workflow-files.ts: file size limit, which file names are gate files, and how long a list waits for one definition
+ * - workflow-list.ts: how the workflows of a content provider are listed, of which any may be broken
  * - metadata.ts: the schema of metadata.json, the schema of options, and phase counts that don't match
  * - phases.ts: where phases, their tasks and templates are found, and when a phase is skipped
  * - choose-gate.ts: the order gate file, text of the phase, metadata, open gate

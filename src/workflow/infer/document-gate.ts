@@ -13,12 +13,10 @@
  * - examples.ts: examples in the text, which headings belong to a gate, and whether the examples pass it
  */
 import type { List, RootContent } from "mdast";
-import { builtInValidator } from "../../rules/validators.js";
 import { isOfType, typeOfValue } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import { RESERVED } from "../names.js";
-import type { InferredRequirement } from "../report.js";
-import type { FieldDefinition, FieldGate, FieldType, RuleDefinition, VerifyDefinition } from "../structure.js";
+import type { FieldType } from "../structure.js";
 import { type EvidenceExample, findExamples, gateHeadingIn, gatesAmong, type Label, labelOf } from "./examples.js";
 import {
   type Finding,
@@ -63,62 +61,6 @@ export function findRequirements(text: string, defined: ReadonlySet<string> = ne
     return [...headingFindings(section, reading), ...blocksFindings(section.blocks, reading)];
   });
   return mergeRequirements([...findings, ...unreadFindings(source, sections)]);
-}
-
-/** Returns the text of a gate file that gives the same gate. Guesses are listed at its top, for people to review. */
-export async function gateFileText(gate: FieldGate, inferred: readonly InferredRequirement[]): Promise<string> {
-  const yaml = await import("yaml");
-  const { strict, allowOverride, fields, rules, verify = [], approval, reveal } = gate;
-  const validators = fields.flatMap(definedValidators);
-  const content = {
-    checkpoint: { strict, allow_override: allowOverride === true },
-    evidence_schema: Object.fromEntries(fields.map((field) => [field.name, fieldText(field, verify)])),
-    validators: validators.length === 0 ? undefined : Object.fromEntries(validators),
-    cross_field_validation: rules?.map(ruleText),
-    verify: checksText(verify, undefined),
-    approval,
-    reveal,
-  };
-  const guesses = inferred.filter(({ certainty }) => certainty === "guess");
-  return [
-    `# Read out of ${inferred[0]?.file ?? "the phase's text"} by "phasegate gate freeze". From now on this file counts, not the text.`,
-    ...guesses.map(({ name, type, line }) => `# Guessed from line ${line}: ${name}, ${type}. Is it meant so?`),
-    "",
-    yaml.stringify(content, { lineWidth: 0, aliasDuplicateObjects: false }),
-  ].join("\n");
-}
-
-function fieldText(
-  { type, required, description, example, rules, name }: FieldDefinition,
-  verify: readonly VerifyDefinition[],
-) {
-  return {
-    type,
-    required,
-    description,
-    example,
-    validator: rules?.map(({ source }) => source),
-    validator_params: rules?.find(({ params }) => params !== undefined)?.params,
-    verify: checksText(verify, name),
-  };
-}
-
-function definedValidators({ type, rules = [] }: FieldDefinition) {
-  const defined = rules.filter(({ source, cel }) => {
-    const builtIn = builtInValidator(source, type);
-    return source !== cel && !/^lambda\b/.test(source) && builtIn?.cel !== cel;
-  });
-  return defined.map((rule) => [rule.source, ruleText({ ...rule, source: rule.cel })] as const);
-}
-
-function ruleText({ source, message }: RuleDefinition) {
-  return { rule: source, error_message: message };
-}
-
-function checksText(verify: readonly VerifyDefinition[], field: string | undefined) {
-  const checks = verify.filter((check) => check.field === field);
-  if (checks.length === 0) return undefined;
-  return checks.map(({ verifier, params, description, waivable }) => ({ verifier, description, waivable, ...params }));
 }
 
 /** Takes the type from an example, if the type is only a guess. */
