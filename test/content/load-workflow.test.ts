@@ -9,7 +9,7 @@ import type { GateDefinition, WorkflowStructure } from "../../src/workflow/struc
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
 import { writeFiles } from "../support/write-files.js";
-import { folderOf, FOLDERS } from "../workflow/workflow-folders.js";
+import { FOLDERS, folderOf } from "../workflow/workflow-folders.js";
 import { gateFile, metadata, texts } from "../workflow/workflow-texts.js";
 
 /** Returns the gates of a workflow as code can say them: without their place, and without generated examples. */
@@ -119,7 +119,10 @@ describe("loadWorkflow", () => {
   });
 
   it("gives phases that work in another workflow, between others and with its options", async () => {
-    const schema = { type: "object", properties: { beds: { type: "integer", default: 2 }, kind: { pattern: "^[a-z]+$" } } };
+    const schema = {
+      type: "object",
+      properties: { beds: { type: "integer", default: 2 }, kind: { pattern: "^[a-z]+$" } },
+    };
     const loaded = await loadWorkflow(
       await place({
         "metadata.json": metadata({ options_schema: schema }),
@@ -151,8 +154,8 @@ describe("loadWorkflow", () => {
 
   it("keeps the meaning of a lambda that differs with the type of its field", async () => {
     const rules = [
-      'validators: {ripe: "lambda v: \'red\' in v"}',
-      'cross_field_validation: ["lambda e: len(e[\'word\']) > 2"]',
+      "validators: {ripe: \"lambda v: 'red' in v\"}",
+      "cross_field_validation: [\"lambda e: len(e['word']) > 2\"]",
     ];
     const fields = ["word: {type: string, validator: ripe}", "words: {type: list, validator: ripe}"];
     const loaded = await loadWorkflow(

@@ -109,7 +109,10 @@ describe("workflowToFiles", () => {
       ],
       documents: { "phases/2/phase.md": "another text", "core/a.md": "\uFEFFmarked" },
     });
-    const withoutText = { ...schemas, text: (part: object) => ("phase" in part && part.phase === 3 ? undefined : "# Two") };
+    const withoutText = {
+      ...schemas,
+      text: (part: object) => ("phase" in part && part.phase === 3 ? undefined : "# Two"),
+    };
     expect(await refusedFor(withoutText)).toEqual([
       "phase 1: its gate is a schema in code; write its fields and rules instead",
       "phase 3: its gate is a schema in code; write its fields and rules instead",

@@ -35,7 +35,8 @@ export async function workflowToFiles(
   const files = new Map<string, string>();
   const problems = problemsOf(definition);
   const add = (path: string, text: string) => {
-    if (text !== withoutMark(text)) problems.push(`${shown(path)} would begin with a byte order mark, which readers drop`);
+    if (text !== withoutMark(text))
+      problems.push(`${shown(path)} would begin with a byte order mark, which readers drop`);
     if ((files.get(path) ?? text) !== text) problems.push(`two different texts belong into ${shown(path)}`);
     files.set(path, text);
   };
