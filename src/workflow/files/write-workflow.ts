@@ -15,7 +15,6 @@ import type {
 } from "../structure.js";
 import { readInput, type Workflow, type WorkflowPart } from "../workflow-input.js";
 import { unusable } from "./define-gate.js";
-import { readWorkflow } from "./read-workflow.js";
 import { METADATA_FILE, withoutMark } from "./workflow-files.js";
 import { gateFileText } from "./write-gate.js";
 
@@ -189,6 +188,8 @@ const LISTED_MAX = 20;
 
 /** Reads the files, and returns what is wrong in them, or is not as in the definition. */
 async function faultsOf(structure: WorkflowStructure, files: ReadonlyMap<string, string>): Promise<string[]> {
+  // The readers of files are loaded when they are needed, as they are with content in memory.
+  const { readWorkflow } = await import("./read-workflow.js");
   const texts = [...files].map(([path, text]) => ({ path, text }));
   const { definition, diagnostics } = await readWorkflow(structure.type, texts);
   if (definition === undefined) return diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
