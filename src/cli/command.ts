@@ -89,11 +89,11 @@ export function bare<T>(option: Given<T>): Given<T | true> {
   return option;
 }
 
-/** The value of an argument, as its flags say: `[maybe]`, `<several...>` or `<one>`. */
-type ArgumentValue<F extends string> = F extends `[${string}`
-  ? string | undefined
-  : F extends `${string}...>`
-    ? readonly string[]
+/** The value of an argument, as its flags say: `[any...]`, `[maybe]`, `<several...>` or `<one>`. */
+type ArgumentValue<F extends string> = F extends `${string}...]` | `${string}...>`
+  ? readonly string[]
+  : F extends `[${string}`
+    ? string | undefined
     : string;
 
 export function argument<const F extends string>(

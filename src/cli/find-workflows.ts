@@ -48,7 +48,7 @@ export interface FoundWorkflow extends FoundFiles {
 }
 
 /** The verifiers of a host, by name; undefined if they are not known. */
-type HostVerifiers = Readonly<Record<string, Verifier>> | undefined;
+export type HostVerifiers = Readonly<Record<string, Verifier>> | undefined;
 
 /** Reads the phased workflow in a folder, or those in its subfolders; with `verifiers`, as the host that has them. */
 export async function findWorkflows(folder: string, verifiers?: HostVerifiers): Promise<FoundWorkflow[]> {
