@@ -14,6 +14,7 @@ const release = await loadWorkflow(join(folders, "release_v1"));
 const reviewed = defineWorkflow({
   ...release.input,
   type: "reviewed_release",
+  revision: `${release.input.revision}, review 1`,
   phases: [
     ...release.phases,
     {

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
 import { writeFiles } from "../support/write-files.js";
 import { FOLDERS, folderOf } from "../workflow/workflow-folders.js";
-import { gateFile, metadata, texts } from "../workflow/workflow-texts.js";
+import { gateFile, metadata, phase, texts } from "../workflow/workflow-texts.js";
 
 /** Returns the gates of a workflow as code can say them: without their place, and without generated examples. */
 function gatesOf({ phases, dynamic }: WorkflowStructure) {
@@ -150,6 +150,35 @@ describe("loadWorkflow", () => {
     expect(await session.completePhase(1, { depth: 3 })).toMatchObject({ passed: false });
     expect(await session.completePhase(1, { depth: 4 })).toMatchObject({ passed: true });
     return undefined;
+  });
+
+  it("has the gates that texts and metadata ask for, and writes them into gate files", async () => {
+    const checkpoint = { validators: { ripe: "lambda v: v > 2" }, verify: ["weather"] };
+    const phases = [
+      phase(1, { checkpoint }),
+      phase(2, { required_evidence: undefined, checkpoint: { allow_override: true } }),
+    ];
+    const loaded = await loadWorkflow(
+      await place({
+        "metadata.json": metadata({ phases: [...phases, phase(3)], "x-own": { kept: true } }),
+        "phases/1/phase.md": "# Dig\n\nEvidence: `done` (integer, at least 1, ripe)\n",
+        "phases/3/phase.md": "# Rest\n",
+        "phases/3/task-1-dig.md": "# Rest\n",
+      }),
+    );
+    const { structure } = loaded.definition;
+    expect(structure.phases.map(({ gate }) => (gate.kind === "fields" ? gate.source : gate))).toEqual([
+      "document",
+      { kind: "open", allowOverride: true },
+      "metadata",
+    ]);
+    const files = await workflowToFiles(loaded);
+    const content = new MemoryContent({ sources: { garden_v1: files } });
+    const read = (await content.definition("garden_v1"))?.structure;
+    expect(read && gatesOf(read)).toEqual(gatesOf(structure));
+    expect(read?.extra).toEqual(structure.extra);
+    expect(files["phases/1/gate-definition.yaml"]).toContain("- verifier: weather");
+    expect(files["phases/2/gate-definition.yaml"]).toBeUndefined();
   });
 
   it("keeps the meaning of a lambda that differs with the type of its field", async () => {

@@ -111,6 +111,7 @@ describe("workflowToFiles", () => {
     });
     const withoutText = {
       ...schemas,
+      documents: { ...schemas.documents, "../outside.md": "" },
       text: (part: object) => ("phase" in part && part.phase === 3 ? undefined : "# Two"),
     };
     expect(await refusedFor(withoutText)).toEqual([
@@ -120,6 +121,7 @@ describe("workflowToFiles", () => {
       "phase 3 has no text",
       'two different texts belong into "phases/2/phase.md"',
       '"core/a.md" would begin with a byte order mark, which readers drop',
+      "\"../outside.md\" is not a path such as 'core/template.md'",
     ]);
   });
 

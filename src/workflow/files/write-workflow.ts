@@ -5,7 +5,7 @@
 import { formatDiagnostic } from "../diagnostic.js";
 import type { GateDefinition } from "../gate-definition.js";
 import { canonicalJson, isJsonObject, type JsonValue, revisionOf } from "../json.js";
-import { shown } from "../names.js";
+import { isPlainPath, shown } from "../names.js";
 import type {
   DynamicDefinition,
   PhaseDefinition,
@@ -34,6 +34,7 @@ export async function workflowToFiles(
   const files = new Map<string, string>();
   const problems = problemsOf(definition);
   const add = (path: string, text: string) => {
+    if (!isPlainPath(path)) problems.push(`${shown(path)} is not a path such as 'core/template.md'`);
     if (text !== withoutMark(text))
       problems.push(`${shown(path)} would begin with a byte order mark, which readers drop`);
     if ((files.get(path) ?? text) !== text) problems.push(`two different texts belong into ${shown(path)}`);
