@@ -90,13 +90,11 @@ export function bare<T>(option: Given<T>): Given<T | true> {
 }
 
 /** The value of an argument, as its flags say: `[any...]`, `[maybe]`, `<several...>` or `<one>`. */
-type ArgumentValue<F extends string> = F extends `[${string}...]`
+type ArgumentValue<F extends string> = F extends `${string}...]` | `${string}...>`
   ? readonly string[]
   : F extends `[${string}`
     ? string | undefined
-    : F extends `${string}...>`
-      ? readonly string[]
-      : string;
+    : string;
 
 export function argument<const F extends string>(
   flags: F,

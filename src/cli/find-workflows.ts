@@ -48,7 +48,7 @@ export interface FoundWorkflow extends FoundFiles {
 }
 
 /** What is known of the verifiers of a host. */
-interface HostVerifiers {
+export interface HostVerifiers {
   /** Those of serve, by name; undefined if they are not known. */
   readonly verifiers?: Readonly<Record<string, Verifier>> | undefined;
   /** The names of its own. */

@@ -6,7 +6,7 @@ import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { openSandbox } from "../sandbox/sandbox.js";
-import { hasErrors } from "../workflow/diagnostic.js";
+import { type Diagnostic, type DiagnosticCode, hasErrors } from "../workflow/diagnostic.js";
 import { frozenGate } from "../workflow/files/write-gate.js";
 import { shown } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
@@ -14,16 +14,21 @@ import type { FieldGate } from "../workflow/structure.js";
 import { argument, command, flag, group, logLevelOption, parsed, repeated, wholeNumber } from "./command.js";
 import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
-import { type FoundFiles, type FoundWorkflow, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
-import { includeRootOption, jsonOption, requireFolder, startersFolder, startersOption } from "./options.js";
+import {
+  type FoundFiles,
+  type FoundWorkflow,
+  findRouted,
+  findWorkflows,
+  type HostVerifiers,
+  hasVerifiers,
+} from "./find-workflows.js";
+import { includeRootOption, jsonOption, requireFolder, startersOption, workflowFolders } from "./options.js";
 import { counted, print, printable, printJson, printLines, styled, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } from "./trust.js";
 
-function folderOf(given: string | undefined, starters: true | undefined): string {
-  if (given !== undefined && starters === undefined) return given;
-  if (given === undefined && starters) return startersFolder();
-  const message = given === undefined ? "the folder is missing" : "a folder and --starters can't be checked at once";
-  throw usage(message, "Name a workflow's folder or a folder of workflows, or give --starters.");
+/** A workflow with the path that is printed for its folder. */
+interface Placed extends FoundFiles {
+  readonly place: string;
 }
 
 const HELP = `
@@ -38,7 +43,7 @@ export const validateCommand = command({
   name: "validate",
   summary: "check workflow definitions",
   description: "Checks the workflow in a folder, or all workflows in a folder of them, phased and routed ones alike.",
-  arguments: [argument("[dir]", "a workflow's folder, or a folder of workflows")],
+  arguments: [argument("[dir...]", "workflows' folders, or folders of workflows, in the order that serve has them in")],
   options: {
     starters: startersOption(),
     strict: flag("--strict", "let warnings count as errors, such as a phase that requires nothing"),
@@ -51,25 +56,47 @@ export const validateCommand = command({
   },
   help: HELP,
   async run({ json, includeRoot = [], starters, strict, verifier: own = [], ...options }, terminal, given) {
-    const folder = folderOf(given, starters);
-    const path = await requireFolder(folder, "the workflow folder");
-    const verifiers = await hostVerifiers(options);
-    const host = { verifiers, own };
-    const phased = await findWorkflows(path, host);
-    const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), host);
-    const found: FoundFiles[] = [...phased, ...routed];
-    found.sort((one, other) => (one.type < other.type ? -1 : 1));
-    if (found.length === 0) {
-      const hint =
-        "A workflow is a folder with a metadata.json or an index.md: name one, or a folder that contains some.";
-      throw new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
+    const folders = workflowFolders({ workflows: given, starters });
+    if (folders.length === 0) {
+      throw usage("the folder is missing", "Name a workflow's folder or a folder of workflows, or give --starters.");
     }
+    const host = { verifiers: await hostVerifiers(options), own };
+    const found: Placed[] = [];
+    for (const folder of folders) found.push(...withHidden(found, await findAll(folder, includeRoot, host)));
+    found.sort((one, other) => (one.type < other.type ? -1 : 1));
     if (json) printJson(terminal, asJson(found));
-    else await printAll(found, folder, terminal, verifiers !== undefined);
+    else await printAll(found, terminal, host.verifiers !== undefined);
     const refused = count(found, "error") + (strict ? count(found, "warning") : 0);
     return refused > 0 ? EXIT.problems : EXIT.ok;
   },
 });
+
+/** Returns the workflows in a folder. Throws if there are none. */
+async function findAll(folder: string, includeRoot: readonly string[], host: HostVerifiers): Promise<Placed[]> {
+  const path = await requireFolder(folder, "the workflow folder");
+  const phased = await findWorkflows(path, host);
+  const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), host);
+  const found = [...phased, ...routed];
+  if (found.length > 0) return found.map((one) => ({ ...one, place: join(folder, one.folder) }));
+  const hint = "A workflow is a folder with a metadata.json or an index.md: name one, or a folder that contains some.";
+  throw new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
+}
+
+/** Adds a warning to each workflow of a later folder that an earlier one hides. */
+function withHidden(before: readonly Placed[], found: readonly Placed[]): Placed[] {
+  return found.map((one) => {
+    const first = before.find(({ type }) => type === one.type);
+    if (first === undefined) return one;
+    const warning: Diagnostic = {
+      file: ".",
+      severity: "warning",
+      code: "WORKFLOW_HIDDEN" satisfies DiagnosticCode,
+      message: `serve does not use this workflow: ${first.place} has the same type, and comes first`,
+      hint: "Rename one of them, or remove it.",
+    };
+    return { ...one, read: { ...one.read, diagnostics: [...one.read.diagnostics, warning] } };
+  });
+}
 
 /** The verifiers that serve would have with these options; undefined without a project. */
 async function hostVerifiers(options: VerifierOptions) {
@@ -78,14 +105,9 @@ async function hostVerifiers(options: VerifierOptions) {
   return project === undefined ? undefined : verifiers;
 }
 
-async function printAll(
-  found: readonly FoundFiles[],
-  folder: string,
-  terminal: Terminal,
-  isHostKnown: boolean,
-): Promise<void> {
+async function printAll(found: readonly Placed[], terminal: Terminal, isHostKnown: boolean): Promise<void> {
   for (const workflow of found) {
-    const place = join(folder, workflow.folder);
+    const { place } = workflow;
     await printDiagnostics(workflow, place, terminal);
     printInferred(workflow, place, terminal);
     printTaken(workflow, place, terminal);

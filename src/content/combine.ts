@@ -39,9 +39,10 @@ const CHECKS = {
  */
 export function combineContent(
   sources: readonly ContentProvider[],
-  { names }: CombineContentOptions = {},
+  options: CombineContentOptions = {},
 ): ContentProvider {
-  checkOptions("combineContent", { sources, names }, CHECKS);
+  const { names } = options;
+  checkOptions("combineContent", { ...options, sources }, CHECKS);
   return new CombinedContent(
     sources.map((content, index) => new Source(content, names?.[index] ?? `source ${index + 1}`)),
   );

@@ -5,6 +5,8 @@
  *   stop running sessions
  * - file-plans.ts: a plan is a file or a folder with tasks.md; it is replaced only if it is unchanged
  * - memory.ts: workflows and plans in memory, without Node
+ * - combine.ts: of several providers the first that has a type counts; one that fails is not passed over
+ * - load-workflow.ts: a folder as a workflow in code; which of its files are documents there
  * - answers.ts: texts, listings and errors of all providers
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";

@@ -100,5 +100,7 @@ type KnownChecks<Gate> = Gate extends { readonly verify: infer Checks }
 export type KnownPhase<Phase> = Only<Phase, PhaseInput> &
   (Phase extends { readonly gate: infer Gate } ? { readonly gate: KnownGate<Gate> } : unknown);
 
-/** Phases without keys that are not known. */
-export type KnownPhases<P extends Phases> = { readonly [Index in keyof P]: KnownPhase<P[Index]> };
+/** Phases without keys that are not known, as far as the compiler knows how many there are. */
+export type KnownPhases<P extends Phases> = number extends P["length"]
+  ? unknown
+  : { readonly [Index in keyof P]: KnownPhase<P[Index]> };

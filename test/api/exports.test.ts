@@ -30,6 +30,7 @@ const EXPORTS = {
     "registrationOptions",
     "signApproval",
   ],
+  "phasegate/compose": ["combineContent", "workflowToFiles"],
   "phasegate/gate": ["checkGate", "compileRules", "conceal", "verifierNames"],
   "phasegate/plan": ["parsePlan", "planOrder", "planToMarkdown", "renderTemplate", "tickTask"],
   "phasegate/storage": [
@@ -50,7 +51,7 @@ const EXPORTS = {
     "tampered",
     "unknownOutcome",
   ],
-  "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot"],
+  "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot", "loadWorkflow"],
   "phasegate/http": ["createHttpApi", "openApiDocument", "toNodeHandler"],
   "phasegate/login": [
     "createHostCheck",

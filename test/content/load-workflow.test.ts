@@ -9,8 +9,8 @@ import type { GateDefinition, WorkflowStructure } from "../../src/workflow/struc
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
 import { writeFiles } from "../support/write-files.js";
-import { folderOf, FOLDERS } from "../workflow/workflow-folders.js";
-import { gateFile, metadata, texts } from "../workflow/workflow-texts.js";
+import { FOLDERS, folderOf } from "../workflow/workflow-folders.js";
+import { gateFile, metadata, phase, texts } from "../workflow/workflow-texts.js";
 
 /** Returns the gates of a workflow as code can say them: without their place, and without generated examples. */
 function gatesOf({ phases, dynamic }: WorkflowStructure) {
@@ -119,7 +119,10 @@ describe("loadWorkflow", () => {
   });
 
   it("gives phases that work in another workflow, between others and with its options", async () => {
-    const schema = { type: "object", properties: { beds: { type: "integer", default: 2 }, kind: { pattern: "^[a-z]+$" } } };
+    const schema = {
+      type: "object",
+      properties: { beds: { type: "integer", default: 2 }, kind: { pattern: "^[a-z]+$" } },
+    };
     const loaded = await loadWorkflow(
       await place({
         "metadata.json": metadata({ options_schema: schema }),
@@ -149,10 +152,39 @@ describe("loadWorkflow", () => {
     return undefined;
   });
 
+  it("has the gates that texts and metadata ask for, and writes them into gate files", async () => {
+    const checkpoint = { validators: { ripe: "lambda v: v > 2" }, verify: ["weather"] };
+    const phases = [
+      phase(1, { checkpoint }),
+      phase(2, { required_evidence: undefined, checkpoint: { allow_override: true } }),
+    ];
+    const loaded = await loadWorkflow(
+      await place({
+        "metadata.json": metadata({ phases: [...phases, phase(3)], "x-own": { kept: true } }),
+        "phases/1/phase.md": "# Dig\n\nEvidence: `done` (integer, at least 1, ripe)\n",
+        "phases/3/phase.md": "# Rest\n",
+        "phases/3/task-1-dig.md": "# Rest\n",
+      }),
+    );
+    const { structure } = loaded.definition;
+    expect(structure.phases.map(({ gate }) => (gate.kind === "fields" ? gate.source : gate))).toEqual([
+      "document",
+      { kind: "open", allowOverride: true },
+      "metadata",
+    ]);
+    const files = await workflowToFiles(loaded);
+    const content = new MemoryContent({ sources: { garden_v1: files } });
+    const read = (await content.definition("garden_v1"))?.structure;
+    expect(read && gatesOf(read)).toEqual(gatesOf(structure));
+    expect(read?.extra).toEqual(structure.extra);
+    expect(files["phases/1/gate-definition.yaml"]).toContain("- verifier: weather");
+    expect(files["phases/2/gate-definition.yaml"]).toBeUndefined();
+  });
+
   it("keeps the meaning of a lambda that differs with the type of its field", async () => {
     const rules = [
-      'validators: {ripe: "lambda v: \'red\' in v"}',
-      'cross_field_validation: ["lambda e: len(e[\'word\']) > 2"]',
+      "validators: {ripe: \"lambda v: 'red' in v\"}",
+      "cross_field_validation: [\"lambda e: len(e['word']) > 2\"]",
     ];
     const fields = ["word: {type: string, validator: ripe}", "words: {type: list, validator: ripe}"];
     const loaded = await loadWorkflow(

@@ -83,9 +83,22 @@ describe("validate --starters", () => {
     expect(host).toMatchObject({ code: 0, stdout: expect.stringContaining("6 workflows: 0 errors, 0 warnings") });
   });
 
-  it("takes a folder or --starters", async () => {
+  it("takes folders, with the starters after them, and warns of a workflow that serve hides", async () => {
     expect(await run("validate")).toMatchObject({ code: 2, stderr: expect.stringContaining("the folder is missing") });
-    expect(await run("validate", "a", "--starters")).toMatchObject({ code: 2 });
+    const root = await temporaryFolder();
+    const [first, second] = [join(root, "first"), join(root, "second")];
+    const gates = ["evidence_schema: {own: {type: string}}\n"];
+    await writeFiles(join(first, "bug_fix"), gatedFiles("bug_fix", gates));
+    await writeFiles(join(second, "own"), gatedFiles("own", gates));
+    const { code, stdout } = await run("validate", first, second, "--starters");
+    expect(code).toBe(0);
+    expect(stdout).toContain(`serve does not use this workflow: ${join(first, "bug_fix")} has the same type`);
+    expect(stdout).toMatch(/8 workflows: 0 errors, \d+ warnings?\n$/);
+    expect(await run("validate", first, join(root, "none"))).toMatchObject({ code: 3 });
+    expect(await run("validate", first, root)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("there is no workflow in"),
+    });
   });
 });
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { combineContent } from "../../src/content/combine.js";
 import { FileContent } from "../../src/content/files.js";
 import { MemoryContent } from "../../src/content/memory.js";
 import type { ContentProvider } from "../../src/ports/content-provider.js";
@@ -74,6 +75,11 @@ const PROVIDERS: [name: string, provider: () => ContentProvider, listed: string[
   [
     "MemoryContent with both",
     () => new MemoryContent({ workflows: [inCode], sources: SOURCES }),
+    ["broken broken", "in_code ready", "planned ready", "small ready"],
+  ],
+  [
+    "combineContent",
+    () => combineContent([new MemoryContent({ workflows: [inCode] }), new FileContent({ roots: [root] })]),
     ["broken broken", "in_code ready", "planned ready", "small ready"],
   ],
   ["FileContent", () => new FileContent({ roots: [root] }), ["broken broken", "planned ready", "small ready"]],

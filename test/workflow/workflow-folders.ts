@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The folders of the starters, and of the examples' workflows, relative to the repository. */
-export const FOLDERS = globSync(["starters/*/metadata.json", "examples/**/workflows/*/metadata.json"], { cwd: REPOSITORY })
+export const FOLDERS = globSync(["starters/*/metadata.json", "examples/**/workflows/*/metadata.json"], {
+  cwd: REPOSITORY,
+})
   .map(dirname)
   .sort();
 

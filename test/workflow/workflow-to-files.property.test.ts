@@ -15,11 +15,30 @@ const flag = fc.boolean();
 const written = fc
   .oneof(
     fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }),
-    fc.constantFrom("größe", "名前", "a: b", "- x", "#x", "'q\"", "true", "null", "~", "1", "0x1f", "&a *b", "<<", "x-y", "é"),
+    fc.constantFrom(
+      "größe",
+      "名前",
+      "a: b",
+      "- x",
+      "#x",
+      "'q\"",
+      "true",
+      "null",
+      "~",
+      "1",
+      "0x1f",
+      "&a *b",
+      "<<",
+      "x-y",
+      "é",
+    ),
   )
   .filter((text) => text.trim() === text && text !== "");
 const text = fc
-  .string({ unit: fc.constantFrom("a", "É", " ", "\n", "\r\n", "\t", "#", "- ", "`", "evidence", "gate", "{options.a}", "✓"), maxLength: 20 })
+  .string({
+    unit: fc.constantFrom("a", "É", " ", "\n", "\r\n", "\t", "#", "- ", "`", "evidence", "gate", "{options.a}", "✓"),
+    maxLength: 20,
+  })
   .map((words) => `# A text\n${words}`);
 const texts = fc.array(written, { maxLength: 3 });
 /** Keys that no YAML may have here. */
@@ -39,41 +58,57 @@ const VALIDATORS = {
   list: ["non_empty", "max_length_9", "value.all(item, item != 0)", "directory_exists"],
   any: ["non_empty", "greater_than_0"],
 } as const;
-const EXAMPLES = { boolean: true, integer: 7, number: 1.5, string: "ümläut: 'x'", object: { a: [] }, list: [1, "2"], any: "y" };
+const EXAMPLES = {
+  boolean: true,
+  integer: 7,
+  number: 1.5,
+  string: "ümläut: 'x'",
+  object: { a: [] },
+  list: [1, "2"],
+  any: "y",
+};
 const TABLE = {
   "own rule": "value != 13",
   under_limit: { rule: "value < params.limit", errorMessage: "too: much" },
   told: { rule: "size(value) < 99", errorMessage: "#1 is 'long'" },
 };
 
-const typed = fc.constantFrom("boolean", "integer", "number", "string", "object", "list", "any").chain((type): fc.Arbitrary<FieldInput> =>
-  fc.record({
-    type: fc.constant(type),
-    required: flag,
-    description: maybe(written),
-    waivable: maybe(flag),
-    validator: fc.subarray<string>([...VALIDATORS[type]], { maxLength: 2 }),
-    validatorParams: fc.constant({ limit: 60 }),
-  }),
+const typed = fc.constantFrom("boolean", "integer", "number", "string", "object", "list", "any").chain(
+  (type): fc.Arbitrary<FieldInput> =>
+    fc.record({
+      type: fc.constant(type),
+      required: flag,
+      description: maybe(written),
+      waivable: maybe(flag),
+      validator: fc.subarray<string>([...VALIDATORS[type]], { maxLength: 2 }),
+      validatorParams: fc.constant({ limit: 60 }),
+    }),
 );
-const exemplary = fc.constantFrom("boolean", "integer", "number", "string", "object", "list", "any").chain((type): fc.Arbitrary<FieldInput> =>
-  fc.record({
-    type: fc.constant(type),
-    required: flag,
-    example: fc.constant(EXAMPLES[type]),
-    allowExample: maybe(flag),
-  }),
+const exemplary = fc.constantFrom("boolean", "integer", "number", "string", "object", "list", "any").chain(
+  (type): fc.Arbitrary<FieldInput> =>
+    fc.record({
+      type: fc.constant(type),
+      required: flag,
+      example: fc.constant(EXAMPLES[type]),
+      allowExample: maybe(flag),
+    }),
 );
 
 const gate = fc
   .record({
-    fields: fc.dictionary(key.filter((name) => !["constructor", "prototype"].includes(name)), fc.oneof(typed, exemplary, fc.constant<FieldInput>({})), { minKeys: 1, maxKeys: 5 }),
+    fields: fc.dictionary(
+      key.filter((name) => !["constructor", "prototype"].includes(name)),
+      fc.oneof(typed, exemplary, fc.constant<FieldInput>({})),
+      { minKeys: 1, maxKeys: 5 },
+    ),
     cross: fc.subarray(["evidence.total > 0", "evidence.total < 100 || evidence.total == 200"]),
     verify: fc.array(
       fc.record({ verifier: written, params, description: maybe(written), waivable: maybe(flag), of: fc.nat() }),
       { maxLength: 3 },
     ),
-    approval: maybe(fc.record({ prompt: written, approvers: maybe(fc.array(written, { minLength: 1, maxLength: 2 })) })),
+    approval: maybe(
+      fc.record({ prompt: written, approvers: maybe(fc.array(written, { minLength: 1, maxLength: 2 })) }),
+    ),
     reveal: maybe(fc.constantFrom("fields", "names", "none")),
     strict: maybe(flag),
     allowOverride: maybe(flag),
@@ -152,7 +187,11 @@ const workflow = fc
 function said({ revision: _, searches: __, dynamic, phases, ...facts }: WorkflowStructure) {
   return {
     ...facts,
-    dynamic: dynamic && { ...dynamic, templates: undefined, verify: dynamic.verify?.length ? dynamic.verify : undefined },
+    dynamic: dynamic && {
+      ...dynamic,
+      templates: undefined,
+      verify: dynamic.verify?.length ? dynamic.verify : undefined,
+    },
     phases: phases.map(({ file: ___, textRevision: ____, tasks, gate, skipWhen, ...one }) => ({
       ...one,
       skipWhen,
@@ -165,7 +204,8 @@ function said({ revision: _, searches: __, dynamic, phases, ...facts }: Workflow
 function saidOf(gate: GateDefinition) {
   if (gate.kind !== "fields") return gate;
   const { verify = [], fields, ...others } = gate;
-  const order = (name: string | undefined) => (name === undefined ? fields.length : fields.findIndex((one) => one.name === name));
+  const order = (name: string | undefined) =>
+    name === undefined ? fields.length : fields.findIndex((one) => one.name === name);
   const checks = [...verify].sort((one, other) => order(one.field) - order(other.field));
   return { ...others, fields: fields.map(({ sample: _, ...field }) => field), verify: checks };
 }

@@ -109,7 +109,11 @@ describe("workflowToFiles", () => {
       ],
       documents: { "phases/2/phase.md": "another text", "core/a.md": "\uFEFFmarked" },
     });
-    const withoutText = { ...schemas, text: (part: object) => ("phase" in part && part.phase === 3 ? undefined : "# Two") };
+    const withoutText = {
+      ...schemas,
+      documents: { ...schemas.documents, "../outside.md": "" },
+      text: (part: object) => ("phase" in part && part.phase === 3 ? undefined : "# Two"),
+    };
     expect(await refusedFor(withoutText)).toEqual([
       "phase 1: its gate is a schema in code; write its fields and rules instead",
       "phase 3: its gate is a schema in code; write its fields and rules instead",
@@ -117,6 +121,7 @@ describe("workflowToFiles", () => {
       "phase 3 has no text",
       'two different texts belong into "phases/2/phase.md"',
       '"core/a.md" would begin with a byte order mark, which readers drop',
+      "\"../outside.md\" is not a path such as 'core/template.md'",
     ]);
   });
 

@@ -19,7 +19,11 @@
  * - routed-step.ts: sections and front matter of a step
  * - routed-includes.ts: `{{file:path}}`, with limits on depth, number and size
  * - routed-checks.ts: names, links, and whether the end can be reached
+ * - workflow-input-of.ts: the input of `defineWorkflow` that gives a definition which was read from files
+ * - write-workflow.ts, write-gate.ts: `workflowToFiles`, and the text of a gate file
+ * - named-rules.ts: the names of rules that are written down again
  * - define-workflow.ts, define-gate.ts: `defineWorkflow` and `definePhase`, and the gates that they take
+ * - extend-workflow.ts: `extendWorkflow`, and which of its gates ask for less
  * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
 import { systemClock, turns } from "../../ports/clock.js";

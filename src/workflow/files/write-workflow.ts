@@ -5,7 +5,7 @@
 import { formatDiagnostic } from "../diagnostic.js";
 import type { GateDefinition } from "../gate-definition.js";
 import { canonicalJson, isJsonObject, type JsonValue, revisionOf } from "../json.js";
-import { shown } from "../names.js";
+import { isPlainPath, shown } from "../names.js";
 import type {
   DynamicDefinition,
   PhaseDefinition,
@@ -15,7 +15,6 @@ import type {
 } from "../structure.js";
 import { readInput, type Workflow, type WorkflowPart } from "../workflow-input.js";
 import { unusable } from "./define-gate.js";
-import { readWorkflow } from "./read-workflow.js";
 import { METADATA_FILE, withoutMark } from "./workflow-files.js";
 import { gateFileText } from "./write-gate.js";
 
@@ -35,6 +34,7 @@ export async function workflowToFiles(
   const files = new Map<string, string>();
   const problems = problemsOf(definition);
   const add = (path: string, text: string) => {
+    if (!isPlainPath(path)) problems.push(`${shown(path)} is not a path such as 'core/template.md'`);
     if (text !== withoutMark(text))
       problems.push(`${shown(path)} would begin with a byte order mark, which readers drop`);
     if ((files.get(path) ?? text) !== text) problems.push(`two different texts belong into ${shown(path)}`);
@@ -189,6 +189,8 @@ const LISTED_MAX = 20;
 
 /** Reads the files, and returns what is wrong in them, or is not as in the definition. */
 async function faultsOf(structure: WorkflowStructure, files: ReadonlyMap<string, string>): Promise<string[]> {
+  // The readers of files are loaded when they are needed, as they are with content in memory.
+  const { readWorkflow } = await import("./read-workflow.js");
   const texts = [...files].map(([path, text]) => ({ path, text }));
   const { definition, diagnostics } = await readWorkflow(structure.type, texts);
   if (definition === undefined) return diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
