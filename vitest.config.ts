@@ -123,7 +123,8 @@ export default defineConfig(({ mode }) => {
             ...options,
             name: "together",
             include: isFull ? SLOW : ["test/**/*.test.ts"],
-            exclude: [...ALONE, ...IN_BROWSER, ...notNow],
+            // Some tests have packages of their own.
+            exclude: ["**/node_modules/**", ...ALONE, ...IN_BROWSER, ...notNow],
             isolate: false,
           },
         },
