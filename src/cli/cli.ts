@@ -80,6 +80,9 @@ Examples:
 
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   init: async () => (await import("./init.js")).initCommand,
+  add: async () => (await import("./add.js")).addCommand,
+  update: async () => (await import("./add.js")).updateCommand,
+  remove: async () => (await import("./add.js")).removeCommand,
   hook: async () => (await import("./hook.js")).hookCommand,
   serve: async () => (await import("./serve.js")).serveCommand,
   new: async () => (await import("./new.js")).newCommand,
