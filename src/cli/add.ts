@@ -303,7 +303,7 @@ async function lookInto(pack: Pack, { roots }: PackProject, terminal: Terminal):
   const { findWorkflows } = await import("./find-workflows.js");
   const copy = await copyWorkflows([pack]);
   try {
-    const found = (await Promise.all(copy.folders.map((folder) => findWorkflows(folder)))).flat();
+    const found = (await Promise.all(copy.workflows.map(({ folder }) => findWorkflows(folder)))).flat();
     const errors = found.flatMap(({ type, read }) =>
       read.diagnostics.flatMap((one) => (one.severity === "error" ? [`${type}: ${formatDiagnostic(one)}`] : [])),
     );

@@ -47,22 +47,29 @@ export interface FoundWorkflow extends FoundFiles {
   readonly read: ReadWorkflow;
 }
 
-/** The verifiers of a host, by name; undefined if they are not known. */
-type HostVerifiers = Readonly<Record<string, Verifier>> | undefined;
+type Verifiers = Readonly<Record<string, Verifier>>;
 
-/** Reads the phased workflow in a folder, or those in its subfolders; with `verifiers`, as the host that has them. */
-export async function findWorkflows(folder: string, verifiers?: HostVerifiers): Promise<FoundWorkflow[]> {
+/** Who runs the gates. */
+export interface GateHost {
+  /** All verifiers of the host, by name; undefined if they are not known. */
+  readonly verifiers?: Verifiers | undefined;
+  /** The verifiers of packs that any host has besides. */
+  readonly packs?: Verifiers | undefined;
+}
+
+/** Reads the phased workflow in a folder, or those in its subfolders, as the host has them. */
+export async function findWorkflows(folder: string, host: GateHost = {}): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path, { refuse: secretIn });
   // Even an unreadable metadata.json makes the folder a workflow.
   if ((await inside.list(".")).some((entry) => entry.path === METADATA_FILE)) {
     const sandbox = await openSandbox(dirname(path), { refuse: secretIn });
-    const found = await readFolder(sandbox, basename(path), "", verifiers);
+    const found = await readFolder(sandbox, basename(path), "", host);
     return found === undefined ? [] : [found];
   }
   const workflows: FoundWorkflow[] = [];
   for (const type of await workflowNames(inside)) {
-    const found = await readFolder(inside, type, type, verifiers).catch((error: unknown) => failed(type, error));
+    const found = await readFolder(inside, type, type, host).catch((error: unknown) => failed(type, error));
     if (found !== undefined) workflows.push(found);
   }
   return workflows;
@@ -79,7 +86,7 @@ async function readFolder(
   sandbox: Sandbox,
   type: string,
   folder: string,
-  verifiers: HostVerifiers,
+  host: GateHost,
 ): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
@@ -93,7 +100,7 @@ async function readFolder(
     const gate: GateDefinition = { kind: "plan", tasks: [], items: [], verify };
     gates.push({ gate, where: "each phase of a plan", file: METADATA_FILE });
   }
-  const ofVerifiers = await verifierFaults(gates, source, verifiers);
+  const ofVerifiers = await verifierFaults(gates, source, host);
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, gates, source };
 }
 
@@ -110,22 +117,20 @@ export async function findRouted(
   folder: string,
   includeRoots: readonly string[],
   phased: ReadonlySet<string>,
-  verifiers?: HostVerifiers,
+  host: GateHost = {},
 ): Promise<FoundFiles[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path);
   if (phased.size === 0 && (await isRouted(inside, "."))) {
     const source = new FileTexts({ root: dirname(path) });
-    return [await readRouted(new RoutedFolders({ source, includeRoots }), source, [basename(path), ""], verifiers)];
+    return [await readRouted(new RoutedFolders({ source, includeRoots }), source, [basename(path), ""], host)];
   }
   const source = new FileTexts({ root: path });
   const folders = new RoutedFolders({ source, includeRoots });
   const found: FoundFiles[] = [];
   for (const name of await workflowNames(inside)) {
     if (phased.has(name) || !(await isRouted(inside, name))) continue;
-    found.push(
-      await readRouted(folders, source, [name, name], verifiers).catch((error: unknown) => failed(name, error)),
-    );
+    found.push(await readRouted(folders, source, [name, name], host).catch((error: unknown) => failed(name, error)));
   }
   return found;
 }
@@ -143,7 +148,7 @@ async function readRouted(
   folders: RoutedFolders,
   source: FileTexts,
   [name, folder]: readonly [name: string, folder: string],
-  verifiers: HostVerifiers,
+  host: GateHost,
 ): Promise<FoundFiles> {
   const { definition, diagnostics, taken } = await folders.read(name);
   const textOf = async (file: string) => {
@@ -153,7 +158,7 @@ async function readRouted(
   const gates = (definition?.steps ?? []).flatMap(({ name: step, file = "index.md", gate }) =>
     gate === undefined ? [] : [{ gate, where: `the step ${step}`, file }],
   );
-  const ofVerifiers = await verifierFaults(gates, textOf, verifiers);
+  const ofVerifiers = await verifierFaults(gates, textOf, host);
   return { type: name, folder, read: { diagnostics: [...diagnostics, ...ofVerifiers], taken }, gates, source: textOf };
 }
 
@@ -166,11 +171,11 @@ export function pathOf(name: string, file: string): string {
 async function verifierFaults(
   gates: readonly PlacedGate[],
   source: (file: string) => Promise<string | undefined>,
-  verifiers: HostVerifiers,
+  { verifiers, packs }: GateHost,
 ): Promise<Diagnostic[]> {
   const found: Diagnostic[] = [];
   if (gates.every(({ gate }) => checksOf(gate).length === 0)) return found;
-  const allowing = verifiers ?? (await allowingAll(gates));
+  const allowing = { ...(verifiers ?? (await allowingAll(gates))), ...packs };
   for (const { gate, where, file } of gates) {
     const unknown = new Set<string>();
     const text = checksOf(gate).length === 0 ? undefined : await source(file);
@@ -178,7 +183,7 @@ async function verifierFaults(
       found.push({ file, ...placeOf(at, text), ...diagnostic });
     for (const check of checksOf(gate)) {
       const { verifier, params } = check;
-      if (!KNOWN.includes(verifier)) {
+      if (!Object.hasOwn(allowing, verifier)) {
         if (!unknown.has(verifier)) add(verifier, unknownVerifier(where, verifier, verifiers === undefined));
         unknown.add(verifier);
         continue;

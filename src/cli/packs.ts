@@ -25,14 +25,14 @@ export function packOption() {
 
 export interface OpenedPacks {
   /** A folder of workflows for each pack that has some, in the order of the names. */
-  readonly folders: readonly string[];
+  readonly workflows: readonly { readonly pack: string; readonly folder: string }[];
   /** The verifiers of all packs, by name. */
   readonly verifiers: Readonly<Record<string, Verifier>>;
   /** Removes the folders. */
   close(): Promise<void>;
 }
 
-const NO_PACKS: OpenedPacks = { folders: [], verifiers: {}, close: async () => {} };
+const NO_PACKS: OpenedPacks = { workflows: [], verifiers: {}, close: async () => {} };
 
 /** Opens packs of the project that a folder is in. Throws `CommandFailure` if one can't be served as the user has confirmed it. */
 export async function openPacks(folder: string, names: readonly string[] = []): Promise<OpenedPacks> {
@@ -47,18 +47,18 @@ export async function copyWorkflows(packs: readonly Pack[]): Promise<Omit<Opened
   const home = await mkdtemp(join(await realpath(tmpdir()), "phasegate-packs-"));
   const close = () => rm(home, { recursive: true, force: true });
   try {
-    const folders: string[] = [];
-    for (const [index, { field, workflows }] of packs.entries()) {
+    const copied: { pack: string; folder: string }[] = [];
+    for (const [index, { name, field, workflows }] of packs.entries()) {
       if (field.workflows === undefined) continue;
-      const copy = join(home, `${index}`);
-      folders.push(copy);
-      await mkdir(copy);
+      const folder = join(home, `${index}`);
+      copied.push({ pack: name, folder });
+      await mkdir(folder);
       for (const [path, bytes] of workflows) {
-        await mkdir(dirname(join(copy, path)), { recursive: true });
-        await writeFile(join(copy, path), bytes);
+        await mkdir(dirname(join(folder, path)), { recursive: true });
+        await writeFile(join(folder, path), bytes);
       }
     }
-    return { folders, close };
+    return { workflows: copied, close };
   } catch (error) {
     await close();
     throw error;

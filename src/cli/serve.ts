@@ -165,7 +165,11 @@ async function complete(
   // Last: nothing is left of them if something else is wrong.
   const packs = await openPacks(project ?? process.cwd(), names);
   // Of two workflows with the same name the first counts: a starter gives way to a pack's, and that to a workflow of the user's.
-  const workflows = [...folders, ...packs.folders, ...(starters ? [startersFolder()] : [])];
+  const workflows = [
+    ...folders,
+    ...packs.workflows.map(({ folder }) => folder),
+    ...(starters ? [startersFolder()] : []),
+  ];
   return {
     ...given,
     workflows,

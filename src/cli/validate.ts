@@ -16,14 +16,28 @@ import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostics.js
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import { type FoundFiles, type FoundWorkflow, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
 import { includeRootOption, jsonOption, requireFolder, startersFolder, startersOption } from "./options.js";
+import { type OpenedPacks, openPacks, packOption } from "./packs.js";
 import { counted, print, printable, printJson, printLines, styled, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } from "./trust.js";
 
-function folderOf(given: string | undefined, starters: true | undefined): string {
-  if (given !== undefined && starters === undefined) return given;
-  if (given === undefined && starters) return startersFolder();
-  const message = given === undefined ? "the folder is missing" : "a folder and --starters can't be checked at once";
-  throw usage(message, "Name a workflow's folder or a folder of workflows, or give --starters.");
+/** A folder to check, and how its files are named. */
+interface CheckedFolder {
+  readonly folder: string;
+  readonly shown: string;
+}
+
+function foldersOf(given: string | undefined, starters: true | undefined, packs: OpenedPacks): CheckedFolder[] {
+  const named = [given, starters && startersFolder()].filter((folder) => folder !== undefined);
+  const [one, other] = named;
+  if (other !== undefined) {
+    throw usage("a folder and --starters can't be checked at once", "Name a folder, or give --starters.");
+  }
+  if (one !== undefined) return [{ folder: one, shown: one }];
+  if (packs.workflows.length > 0) return packs.workflows.map(({ pack, folder }) => ({ folder, shown: pack }));
+  throw usage(
+    "the folder is missing",
+    "Name a workflow's folder or a folder of workflows, or give --starters, or --pack with a pack that has workflows.",
+  );
 }
 
 const HELP = `
@@ -31,7 +45,9 @@ The exit code is 1 if there are errors; with --strict, also if there are warning
 started.
 
 Give --project, --allow-command, --allow-host and --allow-env as for serve: gates are then checked as serve checks them
-when a session is started, so "ok" means that it starts. Without --project, only what no server accepts is an error.`;
+when a session is started, so "ok" means that it starts. Without --project, only what no server accepts is an error.
+
+--pack alone checks the workflows of packs, with a folder it checks that folder with the verifiers of the packs.`;
 
 export const validateCommand = command({
   name: "validate",
@@ -40,6 +56,7 @@ export const validateCommand = command({
   arguments: [argument("[dir]", "a workflow's folder, or a folder of workflows")],
   options: {
     starters: startersOption(),
+    pack: packOption(),
     strict: flag("--strict", "let warnings count as errors, such as a phase that requires nothing"),
     json: jsonOption(),
     includeRoot: includeRootOption(),
@@ -48,25 +65,38 @@ export const validateCommand = command({
     ...verifierOptions(),
   },
   help: HELP,
-  async run({ json, includeRoot = [], starters, strict, ...options }, terminal, given) {
-    const folder = folderOf(given, starters);
-    const path = await requireFolder(folder, "the workflow folder");
-    const verifiers = await hostVerifiers(options);
-    const phased = await findWorkflows(path, verifiers);
-    const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), verifiers);
-    const found: FoundFiles[] = [...phased, ...routed];
-    found.sort((one, other) => (one.type < other.type ? -1 : 1));
-    if (found.length === 0) {
-      const hint =
-        "A workflow is a folder with a metadata.json or an index.md: name one, or a folder that contains some.";
-      throw new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
+  async run({ json, includeRoot = [], starters, pack, strict, ...options }, terminal, given) {
+    const packs = await openPacks(options.project ?? process.cwd(), pack);
+    try {
+      const verifiers = await hostVerifiers(options);
+      const host = { verifiers, packs: packs.verifiers };
+      const found: Shown[] = [];
+      for (const { folder, shown } of foldersOf(given, starters, packs)) {
+        const path = await requireFolder(folder, "the workflow folder");
+        const phased = await findWorkflows(path, host);
+        const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), host);
+        if (phased.length + routed.length === 0) {
+          const hint =
+            "A workflow is a folder with a metadata.json or an index.md: name one, or a folder that contains some.";
+          throw new CommandFailure(`there is no workflow in ${shown}`, EXIT.problems, hint);
+        }
+        found.push(...[...phased, ...routed].map((one) => ({ ...one, place: join(shown, one.folder) })));
+      }
+      found.sort((one, other) => (one.type < other.type ? -1 : 1));
+      if (json) printJson(terminal, asJson(found));
+      else await printAll(found, terminal, verifiers !== undefined);
+      const refused = count(found, "error") + (strict ? count(found, "warning") : 0);
+      return refused > 0 ? EXIT.problems : EXIT.ok;
+    } finally {
+      await packs.close();
     }
-    if (json) printJson(terminal, asJson(found));
-    else await printAll(found, folder, terminal, verifiers !== undefined);
-    const refused = count(found, "error") + (strict ? count(found, "warning") : 0);
-    return refused > 0 ? EXIT.problems : EXIT.ok;
   },
 });
+
+/** A workflow, and how its folder is named. */
+interface Shown extends FoundFiles {
+  readonly place: string;
+}
 
 /** The verifiers that serve would have with these options; undefined without a project. */
 async function hostVerifiers(options: VerifierOptions) {
@@ -75,14 +105,8 @@ async function hostVerifiers(options: VerifierOptions) {
   return project === undefined ? undefined : verifiers;
 }
 
-async function printAll(
-  found: readonly FoundFiles[],
-  folder: string,
-  terminal: Terminal,
-  isHostKnown: boolean,
-): Promise<void> {
-  for (const workflow of found) {
-    const place = join(folder, workflow.folder);
+async function printAll(found: readonly Shown[], terminal: Terminal, isHostKnown: boolean): Promise<void> {
+  for (const { place, ...workflow } of found) {
     await printDiagnostics(workflow, place, terminal);
     printInferred(workflow, place, terminal);
     printTaken(workflow, place, terminal);

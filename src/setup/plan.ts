@@ -110,6 +110,7 @@ export function planSetup(situation: Situation): SetupPlan {
   };
 
   const recorded = new Map((record?.pieces ?? []).map((piece) => [nameOf(piece), piece]));
+  const order = [...recorded.keys()];
   for (const piece of mode === "remove" ? [] : situation.pieces) {
     const entry = recorded.get(nameOf(piece));
     recorded.delete(nameOf(piece));
@@ -121,6 +122,13 @@ export function planSetup(situation: Situation): SetupPlan {
     const stays = mode === "add" || (mode === "update" && isOutside(entry.path));
     settle(entry.path, stays ? { entry } : planRemoval(entry, mode, draftOf(entry.path)));
   }
+
+  // What was recorded before keeps its line; what is new comes after it.
+  const lineOf = (piece: RecordedPiece) => {
+    const at = order.indexOf(nameOf(piece));
+    return at < 0 ? order.length : at;
+  };
+  kept.sort((one, other) => lineOf(one) - lineOf(other));
 
   const changes = [...drafts].flatMap(([path, draft]) => draft.change(path) ?? []);
   const make = missingFolders(changes, folders);
