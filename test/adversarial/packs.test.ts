@@ -119,7 +119,7 @@ describe("a pack", () => {
     const { session_id } = await ask({
       action: "start",
       workflow_type: "bug_fix",
-      target: "a.md",
+      target_file: "a.md",
       options: { test_command: "x" },
     });
     const answer = await ask({ action: "complete_phase", session_id, phase: 1, evidence: {} });

@@ -1,5 +1,5 @@
 import { cp, rename, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { run } from "../cli/run-cli.js";
@@ -7,7 +7,11 @@ import { connectToServe } from "../cli/serve-client.js";
 import { aPack, aProjectWithPack, GATE, type PackFiles } from "./a-pack.js";
 import { aProject } from "./a-project.js";
 
-const EXAMPLES = fileURLToPath(new URL("../../examples/packs/", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** The examples; docs/packs.md shows these files of the first one. */
+const COMMITS = join(ROOT, dirname("examples/packs/acme-commits/package.json"));
+const VERIFIERS = basename("examples/packs/acme-commits/verifiers.mjs");
+const GUIDES = join(ROOT, "examples/packs/acme-guides");
 const ALLOW = '"--allow-command",\n        "npm test"';
 
 test("the example with a verifier is installed from its folder, served, and taken out again", async () => {
@@ -15,11 +19,11 @@ test("the example with a verifier is installed from its folder, served, and take
   await project.init("--client", "claude", "--starters", "bug_fix");
   const before = [await project.read(".mcp.json"), await project.read(".phasegate-init.json")];
   const folder = join(project.home, "acme-commits");
-  await cp(join(EXAMPLES, "acme-commits"), folder, { recursive: true });
+  await cp(COMMITS, folder, { recursive: true });
   const { code, stdout, stderr } = await run("add", folder, "--yes", "--project", project.root);
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toContain("workflow commit_change: 1 phase");
-  expect(stdout).toContain("code of its own, which runs with the rights of the server: verifiers.mjs");
+  expect(stdout).toContain(`code of its own, which runs with the rights of the server: ${VERIFIERS}`);
   expect(await project.json("package.json")).toMatchObject({ devDependencies: { "acme-commits": expect.anything() } });
   expect(await project.json(".phasegate-init.json")).toMatchObject({
     packs: [{ name: "acme-commits", version: "1.0.0", commands: [], hosts: [] }],
@@ -40,7 +44,7 @@ test("the example with a verifier is installed from its folder, served, and take
 
 test("the example with workflows alone is valid, and asks for a command", async () => {
   const project = await aProjectWithPack({});
-  await cp(join(EXAMPLES, "acme-guides"), join(project.root, "node_modules/acme-guides"), { recursive: true });
+  await cp(GUIDES, join(project.root, "node_modules/acme-guides"), { recursive: true });
   await project.write({ "package.json": '{"devDependencies": {"acme-guides": "1.0.0"}}' });
   const { code, stdout } = await project.run("add", "acme-guides", "--yes", "--allow-command", "npm test");
   expect([code, stdout]).toEqual([0, expect.stringContaining("its gates want to run: npm test")]);
