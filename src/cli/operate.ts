@@ -29,6 +29,7 @@ import {
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } from "./exit-codes.js";
 import { type OpenedSession, openAll, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
+import { packOption, withPacks } from "./packs.js";
 import { using, withState } from "./state.js";
 import {
   capitalized,
@@ -83,8 +84,10 @@ type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "syn
 
 const phaseOption = () =>
   parsed("--phase <n>", "the phase that is meant: refused if the session is in another one", wholeNumber(0));
-const serversProject = () =>
-  projectOption("the server's project folder: plans, and the baseline of the phase that begins");
+const serversProject = () => ({
+  project: projectOption("the server's project folder: plans, and the baseline of the phase that begins"),
+  pack: packOption(),
+});
 
 const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   retry: {
@@ -97,7 +100,7 @@ server asks the decider with the next call.`,
     options: () => ({
       phase: phaseOption(),
       reset: flag("--reset", "forget the last evidence instead of merging the next over it"),
-      project: serversProject(),
+      ...serversProject(),
     }),
     phased: async (session, { by, note, phase, reset }) => {
       const { head } = await session.state();
@@ -118,7 +121,7 @@ server asks the decider with the next call.`,
     help: `
 A routed instance runs again at its step; its server asks the decider with the next call.`,
     note: { text: "why; the history shows it" },
-    options: () => ({ project: serversProject() }),
+    options: () => ({ ...serversProject() }),
     phased: async (session, { by, note }) => {
       const { phase: view, pausedSeconds } = await session.resume({ by, note });
       const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
@@ -145,7 +148,7 @@ A phased session is paused, a routed instance suspended: the same for different 
     help: `
 Give --phase in scripts: without it, a second run would skip the next phase.`,
     note: { text: "why; required", required: true },
-    options: () => ({ phase: phaseOption(), project: serversProject() }),
+    options: () => ({ phase: phaseOption(), ...serversProject() }),
     phased: (...given) => movePast("skipPhase", "skipped", ...given),
   },
   override: {
@@ -153,7 +156,7 @@ Give --phase in scripts: without it, a second run would skip the next phase.`,
     help: `
 Give --phase in scripts: without it, a second run would override the next gate.`,
     note: { text: "why; required", required: true },
-    options: () => ({ phase: phaseOption(), project: serversProject() }),
+    options: () => ({ phase: phaseOption(), ...serversProject() }),
     phased: (...given) => movePast("overrideGate", "passed without evidence", ...given),
   },
   sync: {
@@ -162,7 +165,7 @@ Give --phase in scripts: without it, a second run would override the next gate.`
 An agent may not adopt a plan that asks for less than the one that its session began with: only the host may.`,
     note: { text: "why; the history shows it" },
     options: () => ({
-      project: serversProject(),
+      ...serversProject(),
       workflows: workflowsOption("the server's folders of phased workflows"),
       preview: flag("--preview", "only show what would change"),
     }),
@@ -269,8 +272,20 @@ async function operate(
     if (options[needed] === undefined)
       throw usage(`--${needed} is missing`, "Give the value that `phasegate serve` has.");
   }
+  return withPacks(options, ({ workflows, verifiers }) =>
+    operateOn(name, sessionIds, { ...options, workflows }, verifiers, terminal),
+  );
+}
+
+async function operateOn(
+  name: OperationName,
+  sessionIds: readonly string[],
+  options: OperateOptions,
+  ofPacks: Verifiers,
+  terminal: Terminal,
+): Promise<ExitCode> {
   const { project, json } = options;
-  const verifiers = await openVerifiers({ project }, {});
+  const verifiers = { ...(await openVerifiers({ project }, {})), ...ofPacks };
   const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
   const done: object[] = [];
   const refused: ReturnType<typeof refusalOf>[] = [];

@@ -6,6 +6,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import type { Verifier } from "../ports/verifier.js";
 import { readOwnRecord } from "../setup/own-record.js";
 import type { PinnedPack } from "../setup/packs.js";
@@ -40,6 +41,33 @@ export async function openPacks(folder: string, names: readonly string[] = []): 
   const packs = await confirmedPacks(folder, names);
   const verifiers = await verifiersOf(packs);
   return { verifiers, ...(await copyWorkflows(packs)) };
+}
+
+/**
+ * Runs a part of a command while its packs are open: with the given folders of workflows and those of the packs, and with the packs'
+ * verifiers.
+ */
+export async function withPacks<T>(
+  {
+    project = process.cwd(),
+    workflows,
+    pack,
+  }: { readonly project?: string; readonly workflows?: readonly string[]; readonly pack?: readonly string[] },
+  run: (opened: {
+    readonly workflows: readonly string[] | undefined;
+    readonly verifiers: OpenedPacks["verifiers"];
+  }) => Promise<T>,
+): Promise<T> {
+  const packs = await openPacks(project, pack);
+  try {
+    const folders = packs.workflows.map(({ folder }) => folder);
+    return await run({
+      workflows: folders.length === 0 ? workflows : [...(workflows ?? []), ...folders],
+      verifiers: packs.verifiers,
+    });
+  } finally {
+    await packs.close();
+  }
 }
 
 /** Copies the workflows of packs as they were hashed: files that are read later would be the package's as it is by then. */

@@ -295,3 +295,10 @@ test("doctor checks the workflows of packs", async () => {
   await project.install(aPack());
   expect(await doctor()).toMatchObject({ code: 1, stdout: expect.stringContaining("the pack acme is refused") });
 });
+
+test("graph draws a workflow of a pack", async () => {
+  const project = await aProjectWithPack(aPack());
+  await project.run("add", "acme", "--yes");
+  const { code, stdout } = await project.run("graph", "write_report", "--pack", "acme");
+  expect([code, stdout]).toEqual([0, expect.stringContaining("Write")]);
+});
