@@ -148,6 +148,10 @@ async function add(
     if (project.packs.some(({ name }) => name === pack.name)) {
       throw usage(`the pack ${pack.name} is added already`, `Run phasegate update ${pack.name}.`);
     }
+    if (!isThere && rangeOf(project, pack.name) !== undefined) {
+      const hint = `Uninstall it first, or add it as it is installed: phasegate add ${pack.name}`;
+      throw new CommandFailure(`package.json names ${pack.name} already`, EXIT.problems, hint);
+    }
     const look = await lookInto(pack, project, terminal);
     const granted = await grant(pack, look.wants, { commands: [], hosts: [] }, project, grants, terminal);
     if (!grants.yes && !(await confirm(terminal, `Add ${pack.name} ${pack.version}?`))) {

@@ -270,8 +270,12 @@ async function askCommand(terminal: Terminal, found: string | undefined): Promis
   }
 }
 
-function closing(mode: Mode, { clients, testCommand, installed, commitsPackages }: Setup): string[] {
-  if (mode === "remove") return [`Done. Sessions in ${STATE}/ were not touched.`];
+function closing(mode: Mode, { clients, testCommand, packs, installed, commitsPackages }: Setup): string[] {
+  if (mode === "remove") {
+    const names = packs.map(({ name }) => name).join(", ");
+    const left = names === "" ? [] : [`These packs are still installed: ${names}`];
+    return [`Done. Sessions in ${STATE}/ were not touched.`, ...left];
+  }
   const steps = [
     installed.lacksSdk && "Install the MCP SDK next to phasegate: @modelcontextprotocol/server. The server needs it.",
     testCommand === undefined &&

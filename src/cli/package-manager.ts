@@ -87,7 +87,7 @@ export async function installApart(
       if (found !== undefined) await copyFile(found, join(at, name));
     }
     await writeYarnSettings(roots, at);
-    await run(roots, APART, [], at);
+    await run(roots, APART, [], at, `Nothing was installed. Check the name, and where packages come from: ${spec}`);
     return { folder: join(at, "node_modules", APART_NAME), close };
   } catch (error) {
     await close();
@@ -126,14 +126,14 @@ async function run(
   options: Readonly<Record<Program, readonly string[]>>,
   more: readonly string[],
   cwd: string,
+  hint?: string,
 ): Promise<void> {
   const facts = await readCheckFacts(roots);
   const manager = packageManagerOf(facts);
   const executable = await findProgram(manager, roots.root);
   const shown = `${manager} ${options[manager].join(" ")} ${more.join(" ")}`.trim();
-  const hint = `Nothing was installed. Run it by hand to see more, in ${cwd === roots.root ? roots.root : "any folder"}: ${shown}`;
   if (executable === undefined) {
-    throw new CommandFailure(`${manager} is not on the PATH outside of the project`, EXIT.environment, hint);
+    throw new CommandFailure(`${manager} is not on the PATH outside of the project`, EXIT.environment, "Install it.");
   }
   const start = (args: readonly string[]) =>
     runProcess({
@@ -145,7 +145,8 @@ async function run(
   if (exit === 0) return;
   const how = stopped === "timeout" ? `took more than ${counted(TIME_MS / 60_000, "minute")}` : `ended with ${exit}`;
   const said = output.toString("utf8").trim().slice(-1500);
-  throw new CommandFailure(`the package can't be installed: ${shown} ${how}: ${said}`, EXIT.environment, hint);
+  const byHand = `Correct that, or run it by hand in ${roots.root}.`;
+  throw new CommandFailure(`${shown} ${how}: ${said}`, EXIT.environment, hint ?? byHand);
 }
 
 /** Of a package manager that has started this process: where it works. Another one works in another folder. */

@@ -15,7 +15,7 @@ const insideSchema = z
   });
 
 /** The field `phasegate` of a package.json. */
-export const packFieldSchema = z
+const packFieldSchema = z
   .strictObject({
     /** The folder with a folder for each phased workflow. */
     workflows: insideSchema.optional(),
@@ -27,16 +27,18 @@ export const packFieldSchema = z
   });
 export type PackField = z.output<typeof packFieldSchema>;
 
-/** The name of a package: it can't lead to another folder than its own. */
+/** The name of a package: it can't lead to another folder than its own, and is no option of a package manager. */
 const nameSchema = z
   .string()
   .max(214)
-  .regex(/^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/i, "it is no name of a package")
+  .regex(/^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i, "it is no name of a package")
   .refine((name) => name !== "node_modules", "it is no name of a package");
 
-export function isPackName(name: string): boolean {
-  return nameSchema.safeParse(name).success;
-}
+/** A version, and not a place or another package, which a package manager would take as well. */
+const versionSchema = z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]*)?$/, "it is no version, such as 1.0.0");
+
+/** What counts of the package.json of a pack. */
+export const packManifestSchema = z.object({ name: nameSchema, version: versionSchema, phasegate: packFieldSchema });
 
 const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -54,7 +56,7 @@ export type PackGate = z.output<typeof packGateSchema>;
 /** A pack as the user has confirmed it. */
 export const pinnedPackSchema = z.object({
   name: nameSchema,
-  version: z.string(),
+  version: versionSchema,
   /** True if `add` has installed it, so that `remove` takes it out of package.json, too. */
   installed: z.literal(true).optional(),
   /** The digest of all files that count. */

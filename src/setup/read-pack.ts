@@ -4,10 +4,9 @@ import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import * as z from "zod";
 import { linkIn } from "../sandbox/change.js";
 import { canonicalJson, digest } from "../workflow/json.js";
-import { isPackName, type PackField, packFieldSchema } from "./packs.js";
+import { type PackField, packManifestSchema } from "./packs.js";
 import { exists } from "./project.js";
 import { parseObject } from "./wanted.js";
 
@@ -50,12 +49,6 @@ interface PlugAndPlay {
   resolveToUnqualified(name: string, issuer: string): string | null;
 }
 
-const manifestSchema = z.object({
-  name: z.string().refine(isPackName, "it is no name of a package"),
-  version: z.string().min(1),
-  phasegate: packFieldSchema,
-});
-
 /** Thrown where a package is no pack, or can't be read as one. */
 class NoPack extends Error {}
 
@@ -75,7 +68,7 @@ async function read(folder: string): Promise<Pack> {
   if (manifest.phasegate === undefined) {
     throw new NoPack('its package.json has no field "phasegate", so it is no pack of workflows or verifiers');
   }
-  const parsed = manifestSchema.safeParse(manifest);
+  const parsed = packManifestSchema.safeParse(manifest);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new NoPack(`package.json, ${issue?.path.join(".")}: ${issue?.message}`);

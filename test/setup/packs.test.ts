@@ -181,6 +181,16 @@ describe("an update", () => {
 /** Packages that are no packs, and what is said of them. */
 const BROKEN: readonly [string, PackFiles, string][] = [
   ["without the field", { "package.json": '{"name": "acme", "version": "1.0.0"}' }, 'has no field "phasegate"'],
+  [
+    "with another package as its version",
+    { "package.json": '{"name": "acme", "version": "npm:evil@1.0.0", "phasegate": {"workflows": "workflows"}}' },
+    "package.json, version: it is no version",
+  ],
+  [
+    "with an option as its name",
+    { "package.json": '{"name": "--global", "version": "1.0.0", "phasegate": {"workflows": "workflows"}}' },
+    "package.json, name: it is no name of a package",
+  ],
   ["with an empty field", manifest({}), 'phasegate: it must have "workflows", "verifiers" or both'],
   ["with an unknown key", manifest({ workflows: "workflows", commands: ["sh"] }), 'Unrecognized key: "commands"'],
   ["with a folder that is not there", manifest({ workflows: "flows" }), "names the folder flows, and there is none"],
@@ -267,12 +277,22 @@ test("a project that init has not set up, or without package.json, or without th
   expect(await run("remove", "acme", "--project", project.root)).toMatchObject({ code: 3 });
 });
 
+test("a folder with the name of a package that the project has is not installed in its place", async () => {
+  const project = await aProjectWithPack(aPack());
+  const folder = join(project.home, "other");
+  await cp(join(project.root, "node_modules/acme"), folder, { recursive: true });
+  expect(await project.run("add", folder, "--yes")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("package.json names acme already"),
+  });
+});
+
 test("a package that can't be installed says what the package manager has said", async () => {
   const project = await aProject({ "package.json": "{}" });
   await project.init();
   await writeFile(join(project.home, "pack.tgz"), "no tarball");
   const { code, stderr } = await run("add", join(project.home, "pack.tgz"), "--yes", "--project", project.root);
-  expect([code, stderr]).toEqual([3, expect.stringMatching(/can't be installed: npm install .* ended with \d/)]);
+  expect([code, stderr]).toEqual([3, expect.stringMatching(/npm install .* ended with \d/)]);
   expect(stderr).toContain("Nothing was installed.");
   const nothing = await run("add", join(project.home, "nothing.tgz"), "--yes", "--project", project.root);
   expect(nothing).toMatchObject({ code: 3, stderr: expect.stringContaining("there is no such tarball or folder") });
