@@ -16,10 +16,10 @@ import { isJsonObject } from "../workflow/json.js";
 import { argument, command, flag, parsed, repeated, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import { chooseSetup, reportKept, reportPlan, requireProject } from "./init.js";
+import { copyWorkflows, installedPack, packIn } from "./open-packs.js";
 import { changesOf, reportChanges } from "./pack-changes.js";
 import { gatesOf, type PackWants, wantsOf } from "./pack-wants.js";
 import { installApart, installIn, specOf, uninstallIn } from "./package-manager.js";
-import { copyWorkflows, installedPack, packIn } from "./packs.js";
 import { confirm, counted, inShell, isInteractive, print, printable, styled, type Terminal } from "./terminal.js";
 
 const projectOption = () => text("--project <dir>", "the project; if not given, the one that the current folder is in");

@@ -1,7 +1,8 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
  * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `update` and `remove` in add.ts,
- * `restore`, `repair` and `compact` in backup.ts, `gate` in validate.ts, `cleanup` in operate.ts); the other files have what several of them share:
+ * `restore`, `repair` and `compact` in backup.ts, `gate` in validate.ts, `cleanup` in operate.ts); the other files have
+ * what several of them share:
  *
  * - exit-codes.ts: the exit codes, which error ends with which of them, and what a signal does to a server
  * - command.ts: how a command is defined: its words, its options with the types of their values, and what it does
@@ -15,8 +16,9 @@
  * - terminal.ts: output that cannot steer the terminal or show a password; diagnostics.ts: diagnostics with the code
  *   around them
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
- * - packs.ts: which packs are opened, and how their workflows are read; pack-wants.ts: what the gates of one ask for;
- *   pack-changes.ts: how they change; package-manager.ts: installs packages, without running their scripts
+ * - packs.ts: the option for packs; open-packs.ts: which are opened, and how their workflows are read
+ * - pack-wants.ts: what the gates of a pack ask for; pack-changes.ts: how they change; package-manager.ts: installs packages,
+ *   without running their scripts
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
  * - export.ts: also the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace

@@ -205,7 +205,7 @@ export async function useOwnProject(program: Command, args: readonly string[], t
   if (project === undefined) return;
   refuseLinkedState(project.root, relative(project.root, project.state));
   const takesPacks = command.options.some(({ long }) => long === "--pack");
-  const packs = takesPacks ? await (await import("./packs.js")).packsOf(project.root) : [];
+  const packs = takesPacks ? await (await import("./open-packs.js")).packsOf(project.root) : [];
   useProject(command, project, packs, terminal);
 }
 

@@ -9,7 +9,7 @@ import { type CreateCommand, command, isLogLevel, type LogLevel } from "./comman
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import type { LogFiles } from "./log.js";
 import { findOwnProject, type OwnProject, startersFolder } from "./options.js";
-import { type OpenedPacks, openPacks, packsOf } from "./packs.js";
+import { type OpenedPacks, openPacks } from "./packs.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import { type GivenOptions, requireComplete, serveOptions } from "./serve-options.js";
 
@@ -217,7 +217,7 @@ async function placesOf(
   const { workflows } = own;
   return {
     folders: workflows === undefined ? [] : [workflows],
-    names: await packsOf(own.root),
+    names: await (await import("./open-packs.js")).packsOf(own.root),
     starters: workflows === undefined,
     state: state ?? own.state,
     own,
