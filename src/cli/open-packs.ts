@@ -17,7 +17,15 @@ import { aboutVerifier } from "../workflow/built-in-verifiers.js";
 import { isJsonObject } from "../workflow/json.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { importModule } from "./module-file.js";
-import type { OpenedPacks } from "./packs.js";
+
+export interface OpenedPacks {
+  /** A folder of workflows for each pack that has some, in the order of the names. */
+  readonly workflows: readonly { readonly pack: string; readonly folder: string }[];
+  /** The verifiers of all packs, by name. */
+  readonly verifiers: Readonly<Record<string, Verifier>>;
+  /** Removes the folders. */
+  close(): Promise<void>;
+}
 
 /** Opens packs of the project that a folder is in. Throws `CommandFailure` if one can't be served as the user has confirmed it. */
 export async function openPacksOf(folder: string, names: readonly string[]): Promise<OpenedPacks> {

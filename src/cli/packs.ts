@@ -1,19 +1,10 @@
 /** The packs that a command is given with `--pack`. open-packs.ts opens them: it is loaded only where there are some. */
 import process from "node:process";
-import type { Verifier } from "../ports/verifier.js";
 import { parsed, repeated } from "./command.js";
+import type { OpenedPacks } from "./open-packs.js";
 
 export function packOption() {
   return parsed("--pack <name>", "a pack that `phasegate add` has added to the project; may be repeated", repeated);
-}
-
-export interface OpenedPacks {
-  /** A folder of workflows for each pack that has some, in the order of the names. */
-  readonly workflows: readonly { readonly pack: string; readonly folder: string }[];
-  /** The verifiers of all packs, by name. */
-  readonly verifiers: Readonly<Record<string, Verifier>>;
-  /** Removes the folders. */
-  close(): Promise<void>;
 }
 
 const NO_PACKS: OpenedPacks = { workflows: [], verifiers: {}, close: async () => {} };

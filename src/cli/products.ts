@@ -32,8 +32,8 @@ import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { HttpServed } from "./http-server.js";
 import { type LogFiles, type Logs, logPhased, logRouted, logWorkspace } from "./log.js";
+import type { OpenedPacks } from "./open-packs.js";
 import { requireFolder } from "./options.js";
-import type { OpenedPacks } from "./packs.js";
 import type { GivenOptions } from "./serve-options.js";
 import { requireNoLink } from "./state.js";
 import { type CurrentTrust, openVerifiers, readCurrentTrust, readHashKey } from "./trust.js";

@@ -8,8 +8,9 @@ import type { Command } from "commander";
 import { type CreateCommand, command, isLogLevel, type LogLevel } from "./command.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import type { LogFiles } from "./log.js";
+import type { OpenedPacks } from "./open-packs.js";
 import { findOwnProject, type OwnProject, startersFolder } from "./options.js";
-import { type OpenedPacks, openPacks } from "./packs.js";
+import { openPacks } from "./packs.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import { type GivenOptions, requireComplete, serveOptions } from "./serve-options.js";
 

@@ -15,8 +15,9 @@ import { argument, command, flag, group, logLevelOption, parsed, wholeNumber } f
 import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import { type FoundFiles, type FoundWorkflow, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
+import type { OpenedPacks } from "./open-packs.js";
 import { includeRootOption, jsonOption, requireFolder, startersFolder, startersOption } from "./options.js";
-import { type OpenedPacks, openPacks, packOption } from "./packs.js";
+import { openPacks, packOption } from "./packs.js";
 import { counted, print, printable, printJson, printLines, styled, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } from "./trust.js";
 
