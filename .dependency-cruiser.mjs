@@ -96,7 +96,7 @@ const NODE_ROOMS = [
   "^src/storage/(files|sqlite|postgres)/",
   "^src/mcp/stdio[.]ts$",
   "^src/agents/transcript[.]ts$",
-  "^src/setup/(?:project|ignored|own-record)[.]ts$",
+  "^src/setup/(?:project|ignored|own-record|read-pack)[.]ts$",
 ];
 
 /** The files of a module, without those of the modules within it. */

@@ -118,13 +118,18 @@ function checkDrawing(where, folder, body) {
   }
 }
 
-/** Returns true if a file is an example or a test, or if one of them names it or a folder that it is in. */
+/** Returns true if a file is an example or a test, or if one of them names it or a folder that it is in; a test an example by its path. */
 function isRun(source) {
   if (/^examples\/[^/]+\.ts$|^test\/.+\.test\.ts$|^test\/hosts\//.test(source)) return true;
   const [top, area, ...rest] = source.replace(/\.ts$/, "").split("/");
   const [near, names] = top === "examples" ? ["examples/*.ts", [area]] : [`test/${area}/**/*.ts`, rest];
   const named = new RegExp(`["'\`/](?:${names.map(escaped).join("|")})["'\`/.]`);
-  return globSync(near).some((file) => named.test(readFileSync(file, "utf8")));
+  const isNamed = (file) => named.test(readFileSync(file, "utf8"));
+  return globSync(near).some(isNamed) || globSync("test/**/*.test.ts").some((file) => namesWhole(file, source));
+}
+
+function namesWhole(test, source) {
+  return readFileSync(test, "utf8").includes(`"${source}"`);
 }
 
 function escaped(name) {

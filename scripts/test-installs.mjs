@@ -1,6 +1,6 @@
 /**
  * `npm run test:installs`: the packed package, installed by each package manager as a user would, then `phasegate init` and
- * `phasegate doctor`, which starts the server as the client would; and the package in programs of CommonJS: required by Node,
+ * `phasegate doctor`, which starts the server as the client would, and packs from their tarballs; and the package in programs of CommonJS: required by Node,
  * compiled by TypeScript, tested by Jest. Needs a build, and the registry.
  */
 import { spawnSync } from "node:child_process";
@@ -51,6 +51,46 @@ function run(command, args, cwd) {
 
 const manifest = (name) => JSON.stringify({ name, private: true, scripts: { test: "node --test" } });
 
+/** The example packs as npm would publish them, and the first one in a later version, with a weaker gate. */
+const packs = ["acme-guides", "acme-commits"].map((name) => packed(resolve("examples/packs", name)));
+const later = join(root, "later");
+cpSync(resolve("examples/packs/acme-guides"), later, { recursive: true });
+changeText(join(later, "package.json"), "1.0.0", "1.1.0");
+changeText(join(later, "workflows/write_guide/phases/2/gate-definition.yaml"), ", validator: value >= 1", "");
+const laterPack = packed(later);
+
+function packed(path) {
+  return join(root, JSON.parse(run("npm", packing, path))[0].filename);
+}
+
+function changeText(file, from, to) {
+  const text = readFileSync(file, "utf8");
+  if (!text.includes(from)) throw new Error(`${file} does not have ${from}`);
+  writeFileSync(file, text.replace(from, to));
+}
+
+/** Adds both packs, updates the first one, and takes it out. `doctor` starts the server with them. */
+function usePacks(command, args, cwd) {
+  const phasegate = (...words) => run(command, [...args, ...words], cwd);
+  const served = () => readFileSync(join(cwd, ".mcp.json"), "utf8");
+  const [guides, commits] = packs;
+  phasegate("add", guides, "--yes", "--allow-command", "npm test");
+  phasegate("add", commits, "--yes");
+  for (const name of ["acme-guides", "acme-commits"]) wants(served(), `"${name}"`);
+  wants(phasegate("doctor"), "acme-commits/commit_change: can be started");
+  wants(phasegate("update", laterPack, "--dry-run"), 'weaker    the rule "value >= 1"');
+  phasegate("update", laterPack, "--yes");
+  wants(readFileSync(join(cwd, ".phasegate-init.json"), "utf8"), '"name":"acme-guides","version":"1.1.0"');
+  wants(phasegate("doctor"), "acme-guides/write_guide");
+  phasegate("remove", "acme-guides");
+  if (served().includes("acme-guides")) throw new Error("the pack is still in the configuration");
+  if (readFileSync(join(cwd, "package.json"), "utf8").includes("acme-guides")) throw new Error("it is still installed");
+}
+
+function wants(text, part) {
+  if (!text.includes(part)) throw new Error(`there is no ${part} in:\n${text}`);
+}
+
 /** Sets the project up, and lets `doctor` start the server. Returns what the client starts. */
 function setUp(command, args, cwd) {
   run(command, [...args, "init", "--yes", "--client", "claude", "--starters", "bug_fix"], cwd);
@@ -77,6 +117,7 @@ const WAYS = {
     const at = folder("npm", { "package.json": manifest("npm") });
     run("npm", ["install", "--no-audit", "--no-fund", tarball, SDK], at);
     started(setUp("npx", ["--no-install", "phasegate"], at), FROM_MODULES);
+    usePacks("npx", ["--no-install", "phasegate"], at);
   },
   "npm workspaces, in a package"() {
     const files = { "package.json": JSON.stringify({ private: true, workspaces: ["packages/*"] }) };
@@ -86,11 +127,13 @@ const WAYS = {
       setUp("npx", ["--no-install", "phasegate"], at),
       "node ../../node_modules/phasegate/dist/cli/main.js serve",
     );
+    usePacks("npx", ["--no-install", "phasegate"], at);
   },
   pnpm() {
     const at = folder("pnpm", { "package.json": manifest("pnpm") });
     run(pnpm, ["add", tarball, SDK], at);
     started(setUp(pnpm, ["exec", "phasegate"], at), FROM_MODULES);
+    usePacks(pnpm, ["exec", "phasegate"], at);
   },
   "pnpm workspaces, in a package"() {
     const files = { "package.json": manifest("repository"), "pnpm-workspace.yaml": "packages:\n  - packages/*\n" };
@@ -102,6 +145,7 @@ const WAYS = {
     const at = folder("pnp", { "package.json": manifest("pnp"), "yarn.lock": "" });
     run(yarn, ["add", `phasegate@file:${tarball}`, SDK], at);
     started(setUp(yarn, ["phasegate"], at), "yarn phasegate serve");
+    usePacks(yarn, ["phasegate"], at);
   },
   "Yarn, node_modules"() {
     const at = folder("yarn", {
@@ -111,11 +155,13 @@ const WAYS = {
     });
     run(yarn, ["add", `phasegate@file:${tarball}`, SDK], at);
     started(setUp(yarn, ["phasegate"], at), FROM_MODULES);
+    usePacks(yarn, ["phasegate"], at);
   },
   bun() {
     const at = folder("bun", { "package.json": manifest("bun") });
     run(bun, ["add", tarball, SDK], at);
     started(setUp(bun, ["x", "phasegate"], at), FROM_MODULES);
+    usePacks(bun, ["x", "phasegate"], at);
   },
   "CommonJS: require, the oldest Node and this one"() {
     const at = commonJs();

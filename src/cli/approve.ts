@@ -24,6 +24,7 @@ import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import { writeToFile } from "./export.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { attemptOptions, readSecret, sessionArgument, stateOption } from "./options.js";
+import { packOption, withPacks } from "./packs.js";
 import { type Field, headLines } from "./show.js";
 import {
   ask,
@@ -91,6 +92,7 @@ const decideOptions = (decision: DecideCommand) => ({
   by: text("--by <name>", "your name among the approvers; derived from your key if not given"),
   note: text("--note <text>", COMMANDS[decision].note),
   project: projectOption("the server's project folder, to record its files at the start of the next phase"),
+  pack: packOption(),
   full: flag("--full", "show the whole evidence, however long it is"),
   yes: flag("--yes", "do not ask for confirmation; needs the hash of what you have seen"),
   evidenceHash: text(
@@ -130,7 +132,8 @@ async function decide(
   const trust = await readTrust(options);
   const { by, privateKey } = await signerOf(options, trust.approvers);
   // Approving starts the next phase, whose checks may compare files with their state at its start.
-  const verifiers = await openVerifiers(options, {});
+  const ofPacks = await withPacks(options, async (packs) => packs.verifiers);
+  const verifiers = { ...(await openVerifiers(options, {})), ...ofPacks };
   const { maxAttempts, maxAttemptsTotal } = options;
   const limits = { maxAttempts, maxAttemptsTotal };
   const opened = await openSession(options.state, sessionId, { ...trust, verifiers, limits });

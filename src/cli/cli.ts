@@ -1,7 +1,8 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
- * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore`, `repair` and
- * `compact` in backup.ts, `gate` in validate.ts, `cleanup` in operate.ts); the other files have what several of them share:
+ * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `update` and `remove` in add.ts,
+ * `restore`, `repair` and `compact` in backup.ts, `gate` in validate.ts, `cleanup` in operate.ts); the other files have
+ * what several of them share:
  *
  * - exit-codes.ts: the exit codes, which error ends with which of them, and what a signal does to a server
  * - command.ts: how a command is defined: its words, its options with the types of their values, and what it does
@@ -16,6 +17,9 @@
  *   around them
  * - content-in.ts: the workflows in the folders of `--workflows`, and the starters after them
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
+ * - packs.ts: the option for packs; open-packs.ts: which are opened, and how their workflows are read
+ * - pack-wants.ts: what the gates of a pack ask for; pack-changes.ts: how they change; package-manager.ts: installs packages,
+ *   without running their scripts
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
  * - export.ts: also the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
@@ -63,6 +67,7 @@ const EXAMPLES = `
 Examples:
   phasegate init
   phasegate new fix_a_bug --phases 3
+  phasegate add acme-commits
   phasegate doctor
   phasegate validate workflows
   phasegate gate freeze workflows/my_workflow --phase 1
@@ -81,6 +86,9 @@ Examples:
 
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   init: async () => (await import("./init.js")).initCommand,
+  add: async () => (await import("./add.js")).addCommand,
+  update: async () => (await import("./add.js")).updateCommand,
+  remove: async () => (await import("./add.js")).removeCommand,
   hook: async () => (await import("./hook.js")).hookCommand,
   serve: async () => (await import("./serve.js")).serveCommand,
   new: async () => (await import("./new.js")).newCommand,

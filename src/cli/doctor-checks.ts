@@ -19,6 +19,7 @@ import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js"
 import { askClient, type Listed, type ListingClient } from "./listing-client.js";
 import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
+import { openPacks } from "./packs.js";
 import { findProgram } from "./programs.js";
 import { openState, parseState, requireNoLink } from "./state.js";
 import { counted, inShell, sizeText, withoutPasswords } from "./terminal.js";
@@ -239,16 +240,26 @@ async function folderFindings(shown: string, path: string, project: string): Pro
 export async function checkWorkflows(options: ServedOptions, project: string): Promise<Finding[]> {
   const { workflows = [], routed, includeRoot = [] } = options;
   const findings: Finding[] = [];
-  for (const folder of workflows) {
-    const find = async (path: string) => findWorkflows(path, { verifiers: await verifiersOf(options) });
-    findings.push(...(await checkFolder(folder, project, find, options)));
+  const packs = await openPacks(options.project ?? project, options.pack).catch((error: unknown) => {
+    findings.push(failed("workflows", "", error));
+    return undefined;
+  });
+  try {
+    const host = async () => ({ verifiers: await verifiersOf(options), packs: packs?.verifiers });
+    const find = async (path: string) => findWorkflows(path, await host());
+    const inProject = (folder: string) => ({ folder, shown: relative(project, folder) || "." });
+    for (const folder of workflows) findings.push(...(await checkFolder(inProject(folder), find, options)));
+    for (const { pack, folder } of packs?.workflows ?? []) {
+      findings.push(...(await checkFolder({ folder, shown: pack, pack }, find, options)));
+    }
+    if (routed !== undefined) {
+      const findThere = async (path: string) => findRouted(path, includeRoot, new Set(), await host());
+      findings.push(...(await checkFolder(inProject(routed), findThere, options)));
+    }
+    return findings;
+  } finally {
+    await packs?.close();
   }
-  if (routed !== undefined) {
-    const find = async (path: string) =>
-      findRouted(path, includeRoot, new Set(), { verifiers: await verifiersOf(options) });
-    findings.push(...(await checkFolder(routed, project, find, options)));
-  }
-  return findings;
 }
 
 async function verifiersOf({ project, allowCommand = {}, allowHost = [], allowEnv = [] }: ServedOptions) {
@@ -256,17 +267,24 @@ async function verifiersOf({ project, allowCommand = {}, allowHost = [], allowEn
   return openVerifiers({ project, allowCommand, allowHost, allowEnv }, process.env);
 }
 
+/** A folder of workflows, and how it is named; `pack` if it is of one. */
+interface Place {
+  readonly folder: string;
+  readonly shown: string;
+  readonly pack?: string;
+}
+
 type Find = (path: string) => Promise<readonly FoundFiles[]>;
 
-async function checkFolder(folder: string, project: string, find: Find, options: ServedOptions): Promise<Finding[]> {
-  const shown = relative(project, folder) || ".";
+async function checkFolder(place: Place, find: Find, options: ServedOptions): Promise<Finding[]> {
+  const { folder, shown } = place;
   const fix = `Run phasegate new NAME --in ${inShell(fromHere(folder))}`;
   if ((await stat(folder).catch(() => undefined)) === undefined) {
     return [problem("workflows", `${shown}: there is no such folder`, fix)];
   }
   try {
     const found = await find(await requireFolder(folder, "the folder of workflows"));
-    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, folder, shown, options));
+    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, place, options));
     return [warning("workflows", `${shown}: there is no workflow in it`, fix)];
   } catch (error) {
     return [failed("workflows", `${shown}: `, error)];
@@ -275,8 +293,7 @@ async function checkFolder(folder: string, project: string, find: Find, options:
 
 function checkWorkflow(
   { type, read, gates = [] }: FoundFiles,
-  folder: string,
-  shown: string,
+  { folder, shown, pack }: Place,
   options: ServedOptions,
 ): Finding {
   const errors = read.diagnostics.filter(({ severity }) => severity === "error");
@@ -290,7 +307,8 @@ function checkWorkflow(
     return problem("workflows", message, fix);
   }
   if (first === undefined) return ok("workflows", `${place}: can be started`);
-  const fix = `Run phasegate validate ${inShell(fromHere(folder))}: ${first.message}`;
+  const checked = pack === undefined ? inShell(fromHere(folder)) : `--pack ${pack}`;
+  const fix = `Run phasegate validate ${checked}: ${first.message}`;
   if (errors.length === 0)
     return warning("workflows", `${place}: can be started, with ${counted(warnings, "warning")}`, fix);
   return problem("workflows", `${place}: can't be started: ${counted(errors.length, "error")}`, fix);
@@ -305,11 +323,14 @@ function runsCommand(gate: GateDefinition): boolean {
 
 export async function checkApprovers(options: ServedOptions, project: string): Promise<Finding[]> {
   const { workflows = [], allowUnsignedApprovals } = options;
+  // Packs that can't be opened are reported by the check of the workflows.
+  const packs = await openPacks(options.project ?? project, options.pack).catch(() => undefined);
+  const ofPacks = (packs?.workflows ?? []).map(({ folder }) => folder);
   try {
     const { approvers } = await readTrust(options);
     const names = Object.keys(approvers);
     if (names.some((name) => keysOf(approvers, name).some((key) => typeof key !== "string"))) await loadWebAuthn();
-    const asked = (await Promise.all(workflows.map((folder) => approvalsIn(folder)))).flat();
+    const asked = (await Promise.all([...workflows, ...ofPacks].map((folder) => approvalsIn(folder)))).flat();
     const nobody = asked.find(({ who }) =>
       who === undefined ? names.length === 0 : !who.some((name) => names.includes(name)),
     );
@@ -324,6 +345,8 @@ export async function checkApprovers(options: ServedOptions, project: string): P
   } catch (error) {
     const file = options.approvers === undefined ? "" : `${relative(project, options.approvers)}: `;
     return [failed("approvers", file, error)];
+  } finally {
+    await packs?.close();
   }
 }
 

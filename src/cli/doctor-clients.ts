@@ -57,7 +57,7 @@ type ServerEntry = Omit<ConfiguredServer, "client">;
 
 export type ServedOptions = TrustOptions &
   VerifierOptions &
-  Partial<Pick<GivenOptions, "workflows" | "routed" | "includeRoot" | "state" | "allowUnsignedApprovals">>;
+  Partial<Pick<GivenOptions, "workflows" | "pack" | "routed" | "includeRoot" | "state" | "allowUnsignedApprovals">>;
 
 export interface FoundClients {
   readonly servers: readonly ConfiguredServer[];

@@ -37,12 +37,14 @@ import { absolute, CLIENT_PATHS, type FoundClients, readClients, type ServedOpti
 import { EXIT } from "./exit-codes.js";
 import { LISTING_CLIENTS } from "./listing-client.js";
 import { includeRootOption, jsonOption, requireFolder, stateOption } from "./options.js";
+import { packOption } from "./packs.js";
 import { counted, print, printable, printJson, styled, type Terminal } from "./terminal.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
 
 const doctorOptions = () => ({
   project: projectOption(),
   workflows: parsed("--workflows <dir...>", "folders of phased workflows", repeated),
+  pack: packOption(),
   routed: text("--routed <dir>", "folder of routed workflows"),
   includeRoot: includeRootOption(),
   state: stateOption(),

@@ -47,16 +47,20 @@ export interface FoundWorkflow extends FoundFiles {
   readonly read: ReadWorkflow;
 }
 
-/** What is known of the verifiers of a host. */
-export interface HostVerifiers {
-  /** Those of serve, by name; undefined if they are not known. */
-  readonly verifiers?: Readonly<Record<string, Verifier>> | undefined;
-  /** The names of its own. */
+type Verifiers = Readonly<Record<string, Verifier>>;
+
+/** Who runs the gates. */
+export interface GateHost {
+  /** All verifiers of the host, by name; undefined if they are not known. */
+  readonly verifiers?: Verifiers | undefined;
+  /** The verifiers of packs that any host has besides. */
+  readonly packs?: Verifiers | undefined;
+  /** The names of verifiers of its own. */
   readonly own?: readonly string[];
 }
 
-/** Reads the phased workflow in a folder, or those in its subfolders; as the `host` that has its verifiers. */
-export async function findWorkflows(folder: string, host: HostVerifiers = {}): Promise<FoundWorkflow[]> {
+/** Reads the phased workflow in a folder, or those in its subfolders, as the host has them. */
+export async function findWorkflows(folder: string, host: GateHost = {}): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path, { refuse: secretIn });
   // Even an unreadable metadata.json makes the folder a workflow.
@@ -84,7 +88,7 @@ async function readFolder(
   sandbox: Sandbox,
   type: string,
   folder: string,
-  host: HostVerifiers,
+  host: GateHost,
 ): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
@@ -115,7 +119,7 @@ export async function findRouted(
   folder: string,
   includeRoots: readonly string[],
   phased: ReadonlySet<string>,
-  host: HostVerifiers = {},
+  host: GateHost = {},
 ): Promise<FoundFiles[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path);
@@ -146,7 +150,7 @@ async function readRouted(
   folders: RoutedFolders,
   source: FileTexts,
   [name, folder]: readonly [name: string, folder: string],
-  host: HostVerifiers,
+  host: GateHost,
 ): Promise<FoundFiles> {
   const { definition, diagnostics, taken } = await folders.read(name);
   const textOf = async (file: string) => {
@@ -169,11 +173,11 @@ export function pathOf(name: string, file: string): string {
 async function verifierFaults(
   gates: readonly PlacedGate[],
   source: (file: string) => Promise<string | undefined>,
-  { verifiers, own = [] }: HostVerifiers,
+  { verifiers, packs, own = [] }: GateHost,
 ): Promise<Diagnostic[]> {
   const found: Diagnostic[] = [];
   if (gates.every(({ gate }) => checksOf(gate).length === 0)) return found;
-  const allowing = verifiers ?? (await allowingAll(gates));
+  const allowing = { ...(verifiers ?? (await allowingAll(gates))), ...packs };
   for (const { gate, where, file } of gates) {
     const unknown = new Set<string>();
     const text = checksOf(gate).length === 0 ? undefined : await source(file);
@@ -182,7 +186,7 @@ async function verifierFaults(
     for (const check of checksOf(gate)) {
       const { verifier, params } = check;
       if (own.includes(verifier)) continue;
-      if (!KNOWN.includes(verifier)) {
+      if (!Object.hasOwn(allowing, verifier)) {
         if (!unknown.has(verifier)) add(verifier, unknownVerifier(where, verifier, own, verifiers === undefined));
         unknown.add(verifier);
         continue;

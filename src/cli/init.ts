@@ -9,6 +9,7 @@ import { linkIn } from "../sandbox/change.js";
 import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
 import { commitsPackages } from "../setup/ignored.js";
 import { isConfirmed, readOwnRecord, trusted } from "../setup/own-record.js";
+import type { PinnedPack } from "../setup/packs.js";
 import type { Piece } from "../setup/pieces.js";
 import { type Roots, STATE, WORKFLOWS } from "../setup/places.js";
 import { type FileFact, type Mode, planSetup, type SetupPlan } from "../setup/plan.js";
@@ -111,7 +112,7 @@ async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode>
   const asks = isInteractive(terminal) && options.yes !== true && options.dryRun !== true;
   const own = await readOwnRecord(roots);
   const record = found && (await believed(found, own, options.trust === true, asks, terminal));
-  const setup = await chooseSetup(options, roots, record?.choices, asks && record === undefined ? terminal : undefined);
+  const setup = await chooseSetup(options, roots, record, asks && record === undefined ? terminal : undefined);
   const paths = [...pathsOf(setup), ...(record?.pieces ?? []).map(({ path }) => path)];
   const files = await readFiles(roots, new Set(paths));
   // As it was parsed: if another run has written it since, what is planned is refused.
@@ -122,6 +123,7 @@ async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode>
     mode,
     pieces,
     choices: setup.choices,
+    packs: setup.packs,
     // The configuration of Windsurf is changed only if the client is named.
     outside: options.client?.includes("windsurf") === true,
     files,
@@ -168,13 +170,13 @@ async function believed(
 }
 
 /** Without the record that is kept for the user, the next init asks for --trust again. */
-function reportKept(problem: string | undefined, terminal: Terminal): void {
+export function reportKept(problem: string | undefined, terminal: Terminal): void {
   if (problem === undefined) return;
   const why = printable(problem);
   print(terminal, `  it can't be noted for you what init writes here (${why}): the next init needs --trust`);
 }
 
-async function requireProject(folder: string | undefined): Promise<Roots> {
+export async function requireProject(folder: string | undefined): Promise<Roots> {
   const start = await requireFolder(folder ?? process.cwd(), "the project folder");
   const found = folder === undefined ? await findProject(start) : await openProject(start);
   if (found !== undefined) return found;
@@ -182,19 +184,21 @@ async function requireProject(folder: string | undefined): Promise<Roots> {
   throw new CommandFailure(`${start} is in no project`, EXIT.environment, hint);
 }
 
-interface Setup extends Omit<Wanted, "files" | "folders"> {
+export interface Setup extends Omit<Wanted, "files" | "folders"> {
+  readonly packs: readonly PinnedPack[];
   readonly installed: Installed;
   readonly commitsPackages: boolean;
   readonly choices: Choices;
 }
 
 /** Takes what is given, else what was chosen before, else what is found. Asks on a terminal. */
-async function chooseSetup(
-  options: InitOptions,
+export async function chooseSetup(
+  options: Pick<InitOptions, "client" | "starters" | "startersFrom" | "testCommand" | "hooks">,
   roots: Roots,
-  before: Choices | undefined,
+  record: SetupRecord | undefined,
   terminal: Terminal | undefined,
 ): Promise<Setup> {
+  const { choices: before, packs = [] }: Partial<SetupRecord> = record ?? {};
   const facts = await readCheckFacts(roots);
   const installed = await readInstalled(roots, facts);
   const detected = await detectClients(roots);
@@ -227,6 +231,7 @@ async function chooseSetup(
     starters: all.filter(({ name }) => starters.has(name)),
     hooks,
     testCommand,
+    packs,
     launcher: launcherOf(installed, roots),
     installed,
     commitsPackages: await commitsPackages(roots),
@@ -265,8 +270,12 @@ async function askCommand(terminal: Terminal, found: string | undefined): Promis
   }
 }
 
-function closing(mode: Mode, { clients, testCommand, installed, commitsPackages }: Setup): string[] {
-  if (mode === "remove") return [`Done. Sessions in ${STATE}/ were not touched.`];
+function closing(mode: Mode, { clients, testCommand, packs, installed, commitsPackages }: Setup): string[] {
+  if (mode === "remove") {
+    const names = packs.map(({ name }) => name).join(", ");
+    const left = names === "" ? [] : [`These packs are still installed: ${names}`];
+    return [`Done. Sessions in ${STATE}/ were not touched.`, ...left];
+  }
   const steps = [
     installed.lacksSdk && "Install the MCP SDK next to phasegate: @modelcontextprotocol/server. The server needs it.",
     testCommand === undefined &&
@@ -279,7 +288,7 @@ function closing(mode: Mode, { clients, testCommand, installed, commitsPackages 
   return [`Done. ${counted(steps.length, "step is", "steps are")} left:`, ...steps.map((step) => `  - ${step}`)];
 }
 
-function reportPlan(plan: SetupPlan, { root }: Roots, terminal: Terminal, differences: boolean): void {
+export function reportPlan(plan: SetupPlan, { root }: Roots, terminal: Terminal, differences: boolean): void {
   const title = `${differences ? "Would change" : "Changes"} in ${printable(root)}:`;
   print(terminal, plan.changes.length > 0 ? title : "Nothing to change.");
   for (const { path, before, after } of plan.changes) {
@@ -305,7 +314,7 @@ function printLines(terminal: Terminal, lines: readonly string[]): void {
 }
 
 /** Prints what a record says that nobody has confirmed on this machine. */
-function reportRecord({ choices, pieces }: SetupRecord, terminal: Terminal): void {
+function reportRecord({ choices, packs = [], pieces }: SetupRecord, terminal: Terminal): void {
   const { clients, starters, hooks, testCommand } = choices;
   const files = [...new Set(pieces.map(({ path }) => path))];
   print(terminal, `${RECORD_PATH} came with the project, or was changed since your init wrote it. It says:`);
@@ -314,10 +323,16 @@ function reportRecord({ choices, pieces }: SetupRecord, terminal: Terminal): voi
     ["starters", starters.join(", ")],
     ["hooks", hooks ? "yes" : "no"],
     ["gates may run", testCommand ?? "nothing"],
+    ["packs", packs.map(packLine).join("; ")],
     ["written, so that update and remove may change it", files.join(", ")],
   ]) {
     print(terminal, `  ${what}: ${printable(said || "none")}`);
   }
+}
+
+function packLine({ name, version, commands, hosts, code }: PinnedPack): string {
+  const may = [...commands, ...hosts, ...(code === undefined ? [] : ["its own code in the server"])];
+  return `${name} ${version} (gates may use ${may.join(", ") || "nothing"})`;
 }
 
 /** More lines of one file than these are counted. */

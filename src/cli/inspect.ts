@@ -13,14 +13,15 @@ import { createInspector, type Inspector } from "../inspector/inspector.js";
 import type { InspectorOptions } from "../inspector/options.js";
 import { HOST_ACTIONS } from "../inspector/requests.js";
 import type { EngineOptions } from "../phased/options.js";
+import type { Verifier } from "../ports/verifier.js";
 import { findIn } from "../read/lists.js";
 import { phasedPath, routedPath } from "../read/session.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { ApproversFile } from "./approvers.js";
-import { argument, command, flag, parsed, preset, required, type Values } from "./command.js";
+import { argument, command, flag, type LogLevel, parsed, preset, required, type Values } from "./command.js";
 import { contentIn } from "./content-in.js";
 import { codeFrame, sourceLines } from "./diagnostics.js";
-import { CommandFailure, EXIT, endOnSignals, usage } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode, endOnSignals, usage } from "./exit-codes.js";
 import { pathOf } from "./find-workflows.js";
 import type { HttpServing } from "./http-server.js";
 import { openLogs } from "./log.js";
@@ -36,13 +37,15 @@ import {
   workflowFolders,
   workflowsOption,
 } from "./options.js";
+import { packOption, withPacks } from "./packs.js";
 import { findProgram } from "./programs.js";
 import { NoSessions } from "./state.js";
-import { print, withoutPasswords } from "./terminal.js";
+import { print, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readCurrentTrust, readTrust, trustOptions } from "./trust.js";
 
 const workflowOptions = () => ({
   workflows: workflowsOption(),
+  pack: packOption(),
   starters: startersOption(),
   routed: routedOption(),
   includeRoot: includeRootOption(),
@@ -60,62 +63,72 @@ The page can be reached from this machine only. It changes nothing but the answe
 /** Time for the requests under way after the server was told to end, in milliseconds. */
 const DRAIN_MS = 2000;
 
+const inspectOptions = () => ({
+  state: required(stateOption()),
+  ...workflowOptions(),
+  ...trustOptions(),
+  ...attemptOptions(),
+  port: preset(parsed("--port <n>", "the port; 0 for any free one", port), 0),
+  open: flag("--open", "open the page in the browser"),
+  allowActions: flag("--allow-actions", "let people retry, skip, override, pause, resume and delete from the page"),
+  allowUnsignedApprovals: flag(
+    "--allow-unsigned-approvals",
+    "let people approve without a signature; recorded as unsigned",
+  ),
+});
+type InspectOptions = Values<ReturnType<typeof inspectOptions>> & { readonly logLevel: LogLevel };
+
 export const inspectCommand = command({
   name: "inspect",
   summary: "look at sessions and workflows in a browser, and answer what waits for a person",
   description: "Serves a page for people: sessions as they go on, workflows, figures, and an inbox of what waits.",
-  options: {
-    state: required(stateOption()),
-    ...workflowOptions(),
-    ...trustOptions(),
-    ...attemptOptions(),
-    port: preset(parsed("--port <n>", "the port; 0 for any free one", port), 0),
-    open: flag("--open", "open the page in the browser"),
-    allowActions: flag("--allow-actions", "let people retry, skip, override, pause, resume and delete from the page"),
-    allowUnsignedApprovals: flag(
-      "--allow-unsigned-approvals",
-      "let people approve without a signature; recorded as unsigned",
-    ),
-  },
+  options: inspectOptions(),
   help: HELP,
-  async run(options, terminal) {
-    const logs = openLogs(options.logLevel, terminal, undefined);
-    const report = (err: unknown) => logs.log.warn({ err }, "approvers");
-    const trust = await readCurrentTrust(options, report);
-    const { maxAttempts, maxAttemptsTotal, project } = options;
-    const verifiers = await openVerifiers({ project }, {});
-    const unsigned = options.allowUnsignedApprovals === true;
-    const opened = await openAll(options.state, {
-      ...trust,
-      ...(await sourcesIn(options)),
-      verifiers,
-      limits: { maxAttempts, maxAttemptsTotal },
-      allowUnsignedApprovals: unsigned,
-    });
-    let redirect: string | undefined;
-    try {
-      const page = {
-        ...{ ...opened, ...trust, unsigned, log: logs.log, approversFile: options.approvers },
-        actions: options.allowActions ? HOST_ACTIONS : [],
-        title: withoutPasswords(options.state),
-        codeFrame: framesIn(options),
-      };
-      const serving = await serveInspector(page, "--port", options.port);
-      print(terminal, serving.url);
-      const release = endOnSignals(serving, logs.log);
-      if (options.open) {
-        redirect = await openBrowser(serving.url).catch((err: unknown) => void logs.log.warn({ err }, "no browser"));
-      }
-      await serving.ended;
-      release();
-      return EXIT.ok;
-    } finally {
-      if (redirect !== undefined) await rm(redirect, { recursive: true, force: true });
-      logs.close();
-      await opened.engine.close();
-    }
-  },
+  run: (options, terminal) =>
+    withPacks(options, ({ workflows, verifiers }) => inspect({ ...options, workflows }, verifiers, terminal)),
 });
+
+async function inspect(
+  options: InspectOptions,
+  ofPacks: Readonly<Record<string, Verifier>>,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const logs = openLogs(options.logLevel, terminal, undefined);
+  const report = (err: unknown) => logs.log.warn({ err }, "approvers");
+  const trust = await readCurrentTrust(options, report);
+  const { maxAttempts, maxAttemptsTotal, project } = options;
+  const verifiers = { ...(await openVerifiers({ project }, {})), ...ofPacks };
+  const unsigned = options.allowUnsignedApprovals === true;
+  const opened = await openAll(options.state, {
+    ...trust,
+    ...(await sourcesIn(options)),
+    verifiers,
+    limits: { maxAttempts, maxAttemptsTotal },
+    allowUnsignedApprovals: unsigned,
+  });
+  let redirect: string | undefined;
+  try {
+    const page = {
+      ...{ ...opened, ...trust, unsigned, log: logs.log, approversFile: options.approvers },
+      actions: options.allowActions ? HOST_ACTIONS : [],
+      title: withoutPasswords(options.state),
+      codeFrame: framesIn(options),
+    };
+    const serving = await serveInspector(page, "--port", options.port);
+    print(terminal, serving.url);
+    const release = endOnSignals(serving, logs.log);
+    if (options.open) {
+      redirect = await openBrowser(serving.url).catch((err: unknown) => void logs.log.warn({ err }, "no browser"));
+    }
+    await serving.ended;
+    release();
+    return EXIT.ok;
+  } finally {
+    if (redirect !== undefined) await rm(redirect, { recursive: true, force: true });
+    logs.close();
+    await opened.engine.close();
+  }
+}
 
 export interface Page
   extends Pick<OpenedState, "storage">,
@@ -228,7 +241,7 @@ export const graphCommand = command({
     svg: flag("--svg", "as an SVG file").conflicts("mermaid"),
   },
   async run(options, terminal, name) {
-    const graph = await graphOf(name, options);
+    const graph = await withPacks(options, ({ workflows }) => graphOf(name, { ...options, workflows }));
     terminal.stdout.write(options.svg ? toSvg(draw(graph)) : toMermaid(graph));
     return EXIT.ok;
   },

@@ -30,6 +30,7 @@ import { contentIn } from "./content-in.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } from "./exit-codes.js";
 import { type OpenedSession, openAll, type Setup, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
+import { packOption, withPacks } from "./packs.js";
 import { using, withState } from "./state.js";
 import {
   capitalized,
@@ -84,8 +85,10 @@ type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "syn
 
 const phaseOption = () =>
   parsed("--phase <n>", "the phase that is meant: refused if the session is in another one", wholeNumber(0));
-const serversProject = () =>
-  projectOption("the server's project folder: plans, and the baseline of the phase that begins");
+const serversProject = () => ({
+  project: projectOption("the server's project folder: plans, and the baseline of the phase that begins"),
+  pack: packOption(),
+});
 
 const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   retry: {
@@ -98,7 +101,7 @@ server asks the decider with the next call.`,
     options: () => ({
       phase: phaseOption(),
       reset: flag("--reset", "forget the last evidence instead of merging the next over it"),
-      project: serversProject(),
+      ...serversProject(),
     }),
     phased: async (session, { by, note, phase, reset }) => {
       const { head } = await session.state();
@@ -119,7 +122,7 @@ server asks the decider with the next call.`,
     help: `
 A routed instance runs again at its step; its server asks the decider with the next call.`,
     note: { text: "why; the history shows it" },
-    options: () => ({ project: serversProject() }),
+    options: () => ({ ...serversProject() }),
     phased: async (session, { by, note }) => {
       const { phase: view, pausedSeconds } = await session.resume({ by, note });
       const text = `active in phase ${view.currentPhase}, after ${durationText(pausedSeconds)}`;
@@ -146,7 +149,7 @@ A phased session is paused, a routed instance suspended: the same for different 
     help: `
 Give --phase in scripts: without it, a second run would skip the next phase.`,
     note: { text: "why; required", required: true },
-    options: () => ({ phase: phaseOption(), project: serversProject() }),
+    options: () => ({ phase: phaseOption(), ...serversProject() }),
     phased: (...given) => movePast("skipPhase", "skipped", ...given),
   },
   override: {
@@ -154,7 +157,7 @@ Give --phase in scripts: without it, a second run would skip the next phase.`,
     help: `
 Give --phase in scripts: without it, a second run would override the next gate.`,
     note: { text: "why; required", required: true },
-    options: () => ({ phase: phaseOption(), project: serversProject() }),
+    options: () => ({ phase: phaseOption(), ...serversProject() }),
     phased: (...given) => movePast("overrideGate", "passed without evidence", ...given),
   },
   sync: {
@@ -163,7 +166,7 @@ Give --phase in scripts: without it, a second run would override the next gate.`
 An agent may not adopt a plan that asks for less than the one that its session began with: only the host may.`,
     note: { text: "why; the history shows it" },
     options: () => ({
-      project: serversProject(),
+      ...serversProject(),
       workflows: workflowsOption("the server's folders of phased workflows"),
       preview: flag("--preview", "only show what would change"),
     }),
@@ -270,8 +273,20 @@ async function operate(
     if (options[needed] === undefined)
       throw usage(`--${needed} is missing`, "Give the value that `phasegate serve` has.");
   }
+  return withPacks(options, ({ workflows, verifiers }) =>
+    operateOn(name, sessionIds, { ...options, workflows }, verifiers, terminal),
+  );
+}
+
+async function operateOn(
+  name: OperationName,
+  sessionIds: readonly string[],
+  options: OperateOptions,
+  ofPacks: Verifiers,
+  terminal: Terminal,
+): Promise<ExitCode> {
   const { project } = options;
-  const verifiers = await openVerifiers({ project }, {});
+  const verifiers = { ...(await openVerifiers({ project }, {})), ...ofPacks };
   const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
   return onEach(name, sessionIds, { options, setup }, terminal, (opened, sessionId) =>
     perform(name, opened, sessionId, options, verifiers),

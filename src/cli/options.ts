@@ -212,15 +212,22 @@ export async function useOwnProject(program: Command, args: readonly string[], t
   const project = await findOwnProject();
   if (project === undefined) return;
   refuseLinkedState(project.root, relative(project.root, project.state));
-  useProject(command, project, terminal);
+  const takesPacks = command.options.some(({ long }) => long === "--pack");
+  const packs = takesPacks ? await (await import("./open-packs.js")).packsOf(project.root) : [];
+  useProject(command, project, packs, terminal);
 }
 
 /** Options and variables win. If the sessions are elsewhere, the workflows and the project are not assumed to be here. */
-function useProject(command: Command, { root, state, workflows }: OwnProject, { stderr }: Terminal): void {
+function useProject(
+  command: Command,
+  { root, state, workflows }: OwnProject,
+  pack: readonly string[],
+  { stderr }: Terminal,
+): void {
   command.setOptionValueWithSource("state", state, "config");
   command.hook("preAction", () => {
     if (command.getOptionValueSource("state") !== "config") return;
-    for (const [name, value] of Object.entries({ project: root, workflows: workflows && [workflows] })) {
+    for (const [name, value] of Object.entries({ project: root, workflows: workflows && [workflows], pack })) {
       const has = command.options.some((option) => option.attributeName() === name);
       if (has && command.getOptionValue(name) === undefined) command.setOptionValueWithSource(name, value, "config");
     }

@@ -32,6 +32,7 @@ import { contentIn } from "./content-in.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { HttpServed } from "./http-server.js";
 import { type LogFiles, type Logs, logPhased, logRouted, logWorkspace } from "./log.js";
+import type { OpenedPacks } from "./open-packs.js";
 import { requireFolder } from "./options.js";
 import type { GivenOptions } from "./serve-options.js";
 import { requireNoLink } from "./state.js";
@@ -40,6 +41,8 @@ import { type CurrentTrust, openVerifiers, readCurrentTrust, readHashKey } from 
 export type ServeOptions = Omit<GivenOptions, "workflows" | "standards"> & {
   /** The folders of phased workflows; empty if none are served. */
   readonly workflows: readonly string[];
+  /** The packs that are served; their workflows are among the folders. */
+  readonly packs: Pick<OpenedPacks, "verifiers">;
   /** The folders that agents may search; empty if there are none. */
   readonly standards: readonly string[];
   /** Missing if the log goes to stderr only. */
@@ -127,7 +130,7 @@ export async function engineBasis(
     enforcement,
     owner: localUser(),
     ...(await readCurrentTrust(options, (error) => log.error({ err: error }, "approvers"))),
-    verifiers: await openVerifiers(options, process.env),
+    verifiers: { ...(await openVerifiers(options, process.env)), ...options.packs.verifiers },
     allowUnsignedApprovals: options.allowUnsignedApprovals === true,
     inspectorUrl: options.inspectorUrl,
     limits: {

@@ -34,12 +34,14 @@ import {
   stateOption,
   workflowsOption,
 } from "./options.js";
+import { packOption } from "./packs.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
 
 /** Returns the options in the order in which the help lists them. */
 export function serveOptions() {
   return {
     workflows: workflowsOption("folders of phased workflows; of two with the same name, the first counts"),
+    pack: packOption(),
     starters: startersOption(),
     rag: text(
       "--rag <dir>",

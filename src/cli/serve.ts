@@ -8,7 +8,9 @@ import type { Command } from "commander";
 import { type CreateCommand, command, isLogLevel, type LogLevel } from "./command.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import type { LogFiles } from "./log.js";
-import { findOwnProject, type OwnProject, startersFolder, workflowFolders } from "./options.js";
+import type { OpenedPacks } from "./open-packs.js";
+import { findOwnProject, type OwnProject, startersFolder } from "./options.js";
+import { openPacks } from "./packs.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import { type GivenOptions, requireComplete, serveOptions } from "./serve-options.js";
 
@@ -46,7 +48,11 @@ export const serveCommand: CreateCommand = (terminal, setExitCode) => {
     help: HELP,
     async run(given) {
       const options = await complete(given, (name) => made.getOptionValueSource(name), process.env);
-      return (await loadServe())(options, terminal);
+      try {
+        return await (await loadServe())(options, terminal);
+      } finally {
+        await options.packs.close();
+      }
     },
   })(terminal, setExitCode);
   return made;
@@ -133,17 +139,17 @@ async function complete(
   given: GivenOptions,
   sourceOf: (option: string) => string | undefined,
   env: Environment,
-): Promise<ServeOptions> {
+): Promise<ServeOptions & { readonly packs: OpenedPacks }> {
   const { standards = [], readRoot = [] } = given;
-  const named = workflowFolders(given);
   const level = sourceOf("logLevel") === "default" ? logLevelOf(env) : undefined;
   const file = env.WORKFLOW_DB_PATH?.trim();
   const place = given.state ?? (file ? `sqlite:${file}` : undefined);
   const workspace = workspaceOf(given, readRoot);
   const logFiles = logFilesOf(given.logDir, env);
   const hasMore = workspace !== undefined || standards.length > 0;
-  const { workflows, state, own } = await placesOf(given, named, place, hasMore);
-  if (workflows.length === 0) {
+  const { folders, names, starters, state, own } = await placesOf(given, place, hasMore);
+  const hasPhased = folders.length > 0 || names.length > 0 || starters;
+  if (!hasPhased) {
     const unused = given.cleanupAfter !== undefined ? "--cleanup-after" : given.rag !== undefined ? "--rag" : undefined;
     if (unused !== undefined)
       throw usage(`${unused} is for phased workflows`, "Give --workflows or --starters, or leave it out.");
@@ -155,24 +161,52 @@ async function complete(
     );
   }
   requireComplete(given, sourceOf);
-  if (given.http !== undefined) requireOneKind(workflows.length > 0, given.routed !== undefined, hasMore);
+  if (given.http !== undefined) requireOneKind(hasPhased, given.routed !== undefined, hasMore);
   const [project, logLevel] = [given.project ?? own?.root, level ?? given.logLevel];
-  return { ...given, workflows, standards, logLevel, state, logFiles, workspace, project, ownProject: own?.root };
+  // Last: nothing is left of them if something else is wrong.
+  const packs = await openPacks(project ?? process.cwd(), names);
+  // Of two workflows with the same name the first counts: a starter gives way to a pack's, and that to a workflow of the user's.
+  const workflows = [
+    ...folders,
+    ...packs.workflows.map(({ folder }) => folder),
+    ...(starters ? [startersFolder()] : []),
+  ];
+  return {
+    ...given,
+    workflows,
+    packs,
+    standards,
+    logLevel,
+    state,
+    logFiles,
+    workspace,
+    project,
+    ownProject: own?.root,
+  };
+}
+
+interface Places extends Pick<ServeOptions, "state"> {
+  /** The folders of the user's own workflows. */
+  readonly folders: readonly string[];
+  /** The names of packs. */
+  readonly names: readonly string[];
+  readonly starters: boolean;
+  readonly own?: OwnProject;
 }
 
 /** Returns what is named, and takes what is missing from the project around the current folder. */
 async function placesOf(
-  { routed }: GivenOptions,
-  workflows: readonly string[],
+  { workflows: folders = [], pack: names = [], starters, routed }: GivenOptions,
   state: string | undefined,
   hasMore: boolean,
-): Promise<Pick<ServeOptions, "workflows" | "state"> & { readonly own?: OwnProject }> {
-  const hasEngine = workflows.length > 0 || routed !== undefined;
-  if (hasEngine && state !== undefined) return { workflows, state };
-  if (!hasEngine && hasMore) return { workflows, state };
+): Promise<Places> {
+  const named: Omit<Places, "state"> = { folders, names, starters: starters === true };
+  const hasEngine = folders.length > 0 || names.length > 0 || named.starters || routed !== undefined;
+  if (hasEngine && state !== undefined) return { ...named, state };
+  if (!hasEngine && hasMore) return { ...named, state };
   const own = await findOwnProject();
   if (hasEngine) {
-    if (own !== undefined) return { workflows, state: own.state, own };
+    if (own !== undefined) return { ...named, state: own.state, own };
     throw usage("--state is missing", "Give a folder, sqlite:FILE, postgres://… or module:FILE for the sessions.");
   }
   if (own === undefined) {
@@ -181,7 +215,14 @@ async function placesOf(
       "Give --starters, --workflows with folders of phased workflows, --routed with a folder of routed ones, --bundle and --output, or --standards. Or run it in a project that `phasegate init` has set up.",
     );
   }
-  return { workflows: [own.workflows ?? startersFolder()], state: state ?? own.state, own };
+  const { workflows } = own;
+  return {
+    folders: workflows === undefined ? [] : [workflows],
+    names: await (await import("./open-packs.js")).packsOf(own.root),
+    starters: workflows === undefined,
+    state: state ?? own.state,
+    own,
+  };
 }
 
 function requireOneKind(hasPhased: boolean, hasRouted: boolean, hasMore: boolean): void {

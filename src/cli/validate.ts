@@ -19,10 +19,12 @@ import {
   type FoundWorkflow,
   findRouted,
   findWorkflows,
-  type HostVerifiers,
+  type GateHost,
   hasVerifiers,
 } from "./find-workflows.js";
+import type { OpenedPacks } from "./open-packs.js";
 import { includeRootOption, jsonOption, requireFolder, startersOption, workflowFolders } from "./options.js";
+import { openPacks, packOption } from "./packs.js";
 import { counted, print, printable, printJson, printLines, styled, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } from "./trust.js";
 
@@ -31,13 +33,32 @@ interface Placed extends FoundFiles {
   readonly place: string;
 }
 
+/** A folder to check, and how its files are named. */
+interface CheckedFolder {
+  readonly folder: string;
+  readonly shown: string;
+}
+
+/** Returns the folders to check, in the order in which serve has them; those of packs if no other is given. */
+function foldersOf(given: readonly string[], starters: true | undefined, packs: OpenedPacks): CheckedFolder[] {
+  const named = workflowFolders({ workflows: given, starters });
+  if (named.length > 0) return named.map((folder) => ({ folder, shown: folder }));
+  if (packs.workflows.length > 0) return packs.workflows.map(({ pack, folder }) => ({ folder, shown: pack }));
+  throw usage(
+    "the folder is missing",
+    "Name a workflow's folder or a folder of workflows, or give --starters, or --pack with a pack that has workflows.",
+  );
+}
+
 const HELP = `
 The exit code is 1 if there are errors; with --strict, also if there are warnings. A workflow with warnings only can be
 started.
 
 Give --project, --allow-command, --allow-host and --allow-env as for serve: gates are then checked as serve checks them
 when a session is started, so "ok" means that it starts. Without --project, only what no server accepts is an error.
---verifier names what another host registers: it counts as known, and its params are not checked.`;
+--verifier names what another host registers: it counts as known, and its params are not checked.
+
+--pack alone checks the workflows of packs, with a folder it checks that folder with the verifiers of the packs.`;
 
 export const validateCommand = command({
   name: "validate",
@@ -46,6 +67,7 @@ export const validateCommand = command({
   arguments: [argument("[dir...]", "workflows' folders, or folders of workflows, in the order that serve has them in")],
   options: {
     starters: startersOption(),
+    pack: packOption(),
     strict: flag("--strict", "let warnings count as errors, such as a phase that requires nothing"),
     json: jsonOption(),
     includeRoot: includeRootOption(),
@@ -55,31 +77,38 @@ export const validateCommand = command({
     verifier: parsed("--verifier <name>", "a verifier that your own host registers; may be repeated", repeated),
   },
   help: HELP,
-  async run({ json, includeRoot = [], starters, strict, verifier: own = [], ...options }, terminal, given) {
-    const folders = workflowFolders({ workflows: given, starters });
-    if (folders.length === 0) {
-      throw usage("the folder is missing", "Name a workflow's folder or a folder of workflows, or give --starters.");
+  async run({ json, includeRoot = [], starters, pack, strict, verifier: own = [], ...options }, terminal, given) {
+    const packs = await openPacks(options.project ?? process.cwd(), pack);
+    try {
+      const host = { verifiers: await hostVerifiers(options), packs: packs.verifiers, own };
+      const found: Placed[] = [];
+      for (const folder of foldersOf(given, starters, packs)) {
+        found.push(...withHidden(found, await findAll(folder, includeRoot, host)));
+      }
+      found.sort((one, other) => (one.type < other.type ? -1 : 1));
+      if (json) printJson(terminal, asJson(found));
+      else await printAll(found, terminal, host.verifiers !== undefined);
+      const refused = count(found, "error") + (strict ? count(found, "warning") : 0);
+      return refused > 0 ? EXIT.problems : EXIT.ok;
+    } finally {
+      await packs.close();
     }
-    const host = { verifiers: await hostVerifiers(options), own };
-    const found: Placed[] = [];
-    for (const folder of folders) found.push(...withHidden(found, await findAll(folder, includeRoot, host)));
-    found.sort((one, other) => (one.type < other.type ? -1 : 1));
-    if (json) printJson(terminal, asJson(found));
-    else await printAll(found, terminal, host.verifiers !== undefined);
-    const refused = count(found, "error") + (strict ? count(found, "warning") : 0);
-    return refused > 0 ? EXIT.problems : EXIT.ok;
   },
 });
 
 /** Returns the workflows in a folder. Throws if there are none. */
-async function findAll(folder: string, includeRoot: readonly string[], host: HostVerifiers): Promise<Placed[]> {
+async function findAll(
+  { folder, shown }: CheckedFolder,
+  includeRoot: readonly string[],
+  host: GateHost,
+): Promise<Placed[]> {
   const path = await requireFolder(folder, "the workflow folder");
   const phased = await findWorkflows(path, host);
   const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), host);
   const found = [...phased, ...routed];
-  if (found.length > 0) return found.map((one) => ({ ...one, place: join(folder, one.folder) }));
+  if (found.length > 0) return found.map((one) => ({ ...one, place: join(shown, one.folder) }));
   const hint = "A workflow is a folder with a metadata.json or an index.md: name one, or a folder that contains some.";
-  throw new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
+  throw new CommandFailure(`there is no workflow in ${shown}`, EXIT.problems, hint);
 }
 
 /** Adds a warning to each workflow of a later folder that an earlier one hides. */

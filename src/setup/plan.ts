@@ -16,13 +16,15 @@
  * - pieces.ts: how a piece is found, added, replaced and removed; json-text.ts and changes.ts for each form
  * - changes.ts also has what must be cut out to undo an addition to the letter
  * - places.ts: the files and folders that may be written at all
+ * - packs.ts: what a package says of itself as a pack, and what is kept of one; read-pack.ts: which of its files count
  * - record.ts: what is remembered of what was written; own-record.ts: what this user has written, on this machine
  * - ignored.ts: whether git would commit a path
- * - project.ts reads and writes files: everything else is pure
+ * - project.ts reads and writes files, read-pack.ts reads packages: everything else is pure
  */
 import { applyEdits } from "jsonc-parser";
 import { digest } from "../workflow/json.js";
 import { type Cuts, cutAll, cutsAfter } from "./changes.js";
+import type { PinnedPack } from "./packs.js";
 import { digestAt, digestOf, formOf, nameOf, type Piece } from "./pieces.js";
 import { isOutside } from "./places.js";
 import { type Choices, RECORD_PATH, type RecordedPiece, recordText, type SetupRecord } from "./record.js";
@@ -43,6 +45,10 @@ export interface Situation {
   /** The pieces that should be there; none for `remove`. */
   readonly pieces: readonly Piece[];
   readonly choices: Choices;
+  /** The packs to record; none if missing. */
+  readonly packs?: readonly PinnedPack[];
+  /** The pieces that `add` renews as well, if they are as init left them. */
+  readonly renewed?: readonly Piece[];
   /** True if files outside of the project may be changed. `remove` takes its pieces out of them in any case. */
   readonly outside: boolean;
   /** The files of all pieces, wanted and recorded, and that of the record, with the text from which `record` was parsed. */
@@ -104,6 +110,7 @@ export function planSetup(situation: Situation): SetupPlan {
   };
 
   const recorded = new Map((record?.pieces ?? []).map((piece) => [nameOf(piece), piece]));
+  const order = [...recorded.keys()];
   for (const piece of mode === "remove" ? [] : situation.pieces) {
     const entry = recorded.get(nameOf(piece));
     recorded.delete(nameOf(piece));
@@ -115,6 +122,13 @@ export function planSetup(situation: Situation): SetupPlan {
     const stays = mode === "add" || (mode === "update" && isOutside(entry.path));
     settle(entry.path, stays ? { entry } : planRemoval(entry, mode, draftOf(entry.path)));
   }
+
+  // What was recorded before keeps its line; what is new comes after it.
+  const lineOf = (piece: RecordedPiece) => {
+    const at = order.indexOf(nameOf(piece));
+    return at < 0 ? order.length : at;
+  };
+  kept.sort((one, other) => lineOf(one) - lineOf(other));
 
   const changes = [...drafts].flatMap(([path, draft]) => draft.change(path) ?? []);
   const make = missingFolders(changes, folders);
@@ -134,6 +148,7 @@ export function planSetup(situation: Situation): SetupPlan {
   const next: SetupRecord = {
     format: 1,
     choices: situation.choices,
+    packs: situation.packs && [...situation.packs],
     folders: [...(record?.folders ?? []).filter((folder) => !unmake.includes(folder)), ...make],
     files: Object.fromEntries(files),
     pieces: kept,
@@ -160,7 +175,8 @@ interface Outcome {
 const UNSAFE = "it is laid out in a way that can't be changed safely";
 
 function planPiece(piece: Piece, entry: RecordedPiece | undefined, situation: Situation, draft: Draft): Outcome {
-  const { mode } = situation;
+  const { renewed = [] } = situation;
+  const mode = situation.mode === "add" && renewed.includes(piece) ? "update" : situation.mode;
   const { value, ...place } = piece;
   if (isOutside(piece.path) && !situation.outside) return { entry };
   if (piece.kind === "file") {
@@ -176,6 +192,7 @@ function planPiece(piece: Piece, entry: RecordedPiece | undefined, situation: Si
   if (found !== undefined) {
     if (entry === undefined) return { refused: `it has ${formOf(piece).title(piece)} that init did not write` };
     if (found !== entry.digest) {
+      if (renewed.includes(piece)) return { entry, refused: "it was edited since init wrote it" };
       return mode === "add"
         ? { entry }
         : { entry, note: { text: "was edited since init wrote it, and stays as it is" } };

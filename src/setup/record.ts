@@ -3,6 +3,7 @@
  * or remove the same pieces. It holds digests and positions, and no text of anybody.
  */
 import * as z from "zod";
+import { pinnedPackSchema } from "./packs.js";
 import { mayMake, mayWrite } from "./places.js";
 
 export const RECORD_PATH = ".phasegate-init.json";
@@ -25,6 +26,8 @@ export const recordSchema = z.object({
     hooks: z.boolean(),
     testCommand: z.string().min(1).optional(),
   }),
+  /** The packs that were added, as they were confirmed. */
+  packs: z.array(pinnedPackSchema).optional(),
   /** Folders that init made, each after its parent. */
   folders: z.array(z.string().refine(mayMake, "a folder that init never makes")),
   /** Files that have pieces and may have other text. */
@@ -58,13 +61,14 @@ export type Choices = SetupRecord["choices"];
 const ABOUT =
   "Written by `phasegate init`: what it added to this project, so that `init --update` and `--remove` touch nothing else. Commit it.";
 
-/** Writes a line for each file and each piece. */
-export function recordText({ format, pending, choices, folders, files, pieces }: SetupRecord): string {
+/** Writes a line for each pack, each file and each piece. */
+export function recordText({ format, pending, choices, packs = [], folders, files, pieces }: SetupRecord): string {
   const lines = [
     `"about": ${JSON.stringify(ABOUT)}`,
     `"format": ${format}`,
     ...(pending ? ['"pending": true'] : []),
     `"choices": ${JSON.stringify(choices)}`,
+    ...(packs.length > 0 ? [`"packs": [${indented(packs.map((pack) => JSON.stringify(pack)))}]`] : []),
     `"folders": ${JSON.stringify(folders)}`,
     `"files": {${indented(Object.entries(files).map(([path, file]) => `${JSON.stringify(path)}: ${JSON.stringify(file)}`))}}`,
     `"pieces": [${indented(pieces.map((piece) => JSON.stringify(piece)))}]`,

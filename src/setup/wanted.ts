@@ -8,6 +8,7 @@ import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { beginning } from "./beginning.js";
 import { CLIENTS, type Client, type ClientId, type Command } from "./clients.js";
 import { addJson, findJson, jsonProblem, replaceJson } from "./json-text.js";
+import type { PinnedPack } from "./packs.js";
 import type { Piece } from "./pieces.js";
 import { filesOfClients, INSTRUCTIONS, STATE, WORKFLOWS } from "./places.js";
 import type { FileFact } from "./plan.js";
@@ -38,6 +39,8 @@ export interface Wanted {
   readonly starters: readonly Starter[];
   readonly hooks: boolean;
   readonly testCommand?: string;
+  /** None if missing. */
+  readonly packs?: readonly Pick<PinnedPack, "name" | "commands" | "hosts">[];
   readonly launcher: Launcher;
   readonly files: ReadonlyMap<string, FileFact>;
   /** The folders that exist. */
@@ -60,7 +63,7 @@ export function wantedPieces(wanted: Wanted): Piece[] {
   return [
     ...starters.flatMap((starter) => workflowFiles(starter, wanted)),
     ...ignoreBlock(wanted),
-    ...clients.map((id) => serverEntry(CLIENTS[id], served)),
+    ...serverEntries(served),
     ...(hooks ? clients.flatMap((id) => hookEntry(id, wanted)) : []),
     ...instructionBlocks(served),
   ];
@@ -120,18 +123,36 @@ function ignoreBlock({ files }: Wanted): Piece[] {
   return isIgnored ? [] : [{ kind: "block", path: ".gitignore", value: text }];
 }
 
+/** Returns the entries of the server alone, one for each client. */
+export function serverEntries(wanted: Wanted): Piece[] {
+  return wanted.clients.map((id) => serverEntry(CLIENTS[id], wanted));
+}
+
 function serverEntry(client: Client, wanted: Wanted): Piece {
   const path = configOf(client, wanted.files);
-  const { testCommand, launcher } = wanted;
+  const { testCommand, packs = [], launcher } = wanted;
   const inProject = pathsFor(client, launcher, path);
   // Without a folder of workflows the server has those of the package, and a folder that is missing is an error.
   const hasFolder = wanted.starters.length > 0 || wanted.folders.has(WORKFLOWS);
   const workflows = hasFolder ? ["--workflows", inProject(WORKFLOWS)] : ["--starters"];
   const places = ["--state", inProject(STATE), "--project", inProject(".")];
-  const variables = testCommand === undefined ? [] : variablesFor(testCommand).flatMap((name) => ["--allow-env", name]);
-  const allowed = testCommand === undefined ? [] : ["--allow-command", testCommand, ...variables];
-  const args = [...workflows, ...places, ...allowed];
+  const commands = [...(testCommand === undefined ? [] : [testCommand]), ...packs.flatMap((pack) => pack.commands)];
+  const allowed = [
+    ...repeated("--allow-command", commands),
+    ...repeated(
+      "--allow-host",
+      packs.flatMap((pack) => pack.hosts),
+    ),
+    ...repeated("--allow-env", commands.flatMap(variablesFor)),
+  ];
+  const named = packs.flatMap(({ name }) => ["--pack", name]);
+  const args = [...workflows, ...named, ...places, ...allowed];
   return client.server(path, launch(launcher, inProject, ["serve", ...args]), wanted.files.get(path)?.text ?? "");
+}
+
+/** Returns an option with each of its values, once. */
+function repeated(option: string, values: readonly string[]): string[] {
+  return [...new Set(values)].flatMap((value) => [option, value]);
 }
 
 /** Returns the path of a client's configuration: the first that exists, else the first. */
@@ -238,7 +259,7 @@ export function findCheck(facts: CheckFacts): string | undefined {
   return undefined;
 }
 
-type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
+export type PackageManager = "npm" | "pnpm" | "yarn" | "bun";
 
 /** Returns the package manager of a project: the one that package.json names, else the one that made the lockfile. */
 export function packageManagerOf(facts: CheckFacts): PackageManager {

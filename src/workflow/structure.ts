@@ -4,6 +4,7 @@
  *
  * What is decided where:
  * - gate-definition.ts: the four kinds of gates, and what each can ask for
+ * - gate-change.ts: which changes of a gate let more evidence pass, and which less
  * - built-in-verifiers.ts: the names of the built-in verifiers, and what is known of each without its host
  * - workflow-input.ts: the input of `defineWorkflow`, and what is said of a wrong one
  * - inferred-types.ts: which evidence the compiler lets each phase take, and which keys it refuses

@@ -109,6 +109,16 @@ const PAGES: Readonly<Record<string, Page>> = {
       return undefined;
     },
   },
+  "docs/packs.md": {
+    prepare: async () => {
+      const replaced = await aNewProject();
+      await done("init", "--yes", "--client", "claude", "--starters", "none");
+      // As where it was installed by hand: nothing comes from the registry.
+      await copied("examples/packs/acme-commits", "node_modules/acme-commits");
+      writeFileSync("package.json", '{"devDependencies": {"acme-commits": "file:acme"}}');
+      return replaced;
+    },
+  },
   "docs/dialects.md": {
     prepare: async () => {
       await writeFiles("specs", { "tasks.md": "# Tasks\n\n## Phase 1: Dig\n\n- [ ] **Task 1.1**: Dig a hole\n" });

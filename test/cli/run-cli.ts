@@ -14,3 +14,18 @@ export async function run(...args: string[]): Promise<CliRun> {
   const code = await runCli(args, { stdin, stdout, stderr });
   return { code, stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
 }
+
+/** Runs a command on a terminal on which a person answers each question. */
+export async function answering(args: readonly string[], answers: readonly string[]) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  Object.assign(stdin, { isTTY: true });
+  Object.assign(stdout, { isTTY: true });
+  const left = [...answers];
+  let text = "";
+  stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+    if (/\]:? $/.test(chunk)) stdin.write(`${left.shift() ?? ""}\n`);
+  });
+  const code = await runCli(args, { stdin, stdout, stderr });
+  return { code, text, left, stderr: String(stderr.read() ?? "") };
+}

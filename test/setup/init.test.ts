@@ -1,10 +1,8 @@
 import { link, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
-import { runCli } from "../../src/cli/cli.js";
 import { digest } from "../../src/workflow/json.js";
-import { run } from "../cli/run-cli.js";
+import { answering, run } from "../cli/run-cli.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { initialise } from "../support/a-repository.js";
 import { aProject, treeOf } from "./a-project.js";
@@ -346,21 +344,6 @@ test.each([
   const project = await aProject();
   expect(await project.init(...flags)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
-
-/** A terminal on which a person answers each question. */
-async function answering(args: readonly string[], answers: readonly string[]) {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  Object.assign(stdin, { isTTY: true });
-  Object.assign(stdout, { isTTY: true });
-  const left = [...answers];
-  let text = "";
-  stdout.setEncoding("utf8").on("data", (chunk: string) => {
-    text += chunk;
-    if (/\]:? $/.test(chunk)) stdin.write(`${left.shift() ?? ""}\n`);
-  });
-  const code = await runCli(args, { stdin, stdout, stderr });
-  return { code, text, left, stderr: String(stderr.read() ?? "") };
-}
 
 test("on a terminal it asks for what was not given, and writes after a yes", async () => {
   const project = await aProject({ "Cargo.toml": "[package]\n" });
