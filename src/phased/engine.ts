@@ -10,7 +10,7 @@ import type { CleanupRequest, CleanupResult } from "./lists.js";
 import { type EngineNotifications, Notifications } from "./notifications.js";
 import { checkEngineOptions, type EngineOptions, resolveOptions } from "./options.js";
 import { type EvidenceByPhase, type LoadedContext, Session, type SessionParts } from "./session.js";
-import { listWorkflows, type StartRequest, type StartResult } from "./start.js";
+import type { StartRequest, StartResult } from "./start.js";
 import type { SessionCommit } from "./state/machine.js";
 import type { Statistics, StatisticsRequest } from "./statistics.js";
 import { Submissions } from "./submissions.js";
@@ -71,7 +71,7 @@ export class Engine extends SessionEngine<EngineNotifications, SessionCommit> {
 
   /** Lists all workflows; broken ones with their diagnostics, others with the verifiers that this engine lacks. */
   listWorkflows(): Promise<readonly WorkflowListing[]> {
-    return this.#parts.operations.run("listWorkflows", listWorkflows);
+    return this.#parts.operations.run("listWorkflows", (context) => context.phased.listWorkflows(context));
   }
 
   /**

@@ -89,7 +89,7 @@ import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, Pinned } from "./pinned.js";
 import type { SyncRequest } from "./plan/sync.js";
 import { checkRequest } from "./request-checks.js";
-import { startSession } from "./start.js";
+import { listWorkflows, startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory, type RecordedEvent } from "./state/history.js";
@@ -217,6 +217,7 @@ async function operate<Name extends keyof SessionOperations>(
 /** The operations of an engine. */
 export const phased = {
   operate,
+  listWorkflows,
   startSession,
   lookAtSession,
   limitedFor,

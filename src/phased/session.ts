@@ -39,7 +39,7 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased, RefusedStep, SessionOperations } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import { asOfNow, type Keyed, otherIsVerified } from "./state/commands.js";
+import type { Keyed } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { SessionCommit } from "./state/machine.js";
 import type { Judged, Submissions, Verifying, Waiting } from "./submissions.js";
@@ -175,7 +175,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
           begin: (made) => this.#judge(phase, copy, { ...request, ...made, noted }),
           refusal: async (running) => {
             const { head, structure } = await this.state();
-            return otherIsVerified(head, structure, running);
+            return (await loadRefusals()).otherIsVerified(head, structure, running);
           },
         },
       );
@@ -197,7 +197,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
     const found = await this.#run("submission", { phase, idempotencyKey });
     if (found !== undefined) return { status: "judged", ...found };
     const error = submissions.errorOf(this.id, phase, idempotencyKey);
-    if (error !== undefined) throw asOfNow(error, head, structure);
+    if (error !== undefined) throw (await loadRefusals()).asOfNow(error, head, structure);
     return undefined;
   }
 
@@ -464,3 +464,6 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
 function copyOf(noted: CompleteRequest["noted"]): CompleteRequest["noted"] {
   return isOpen(noted) ? { ...noted } : noted;
 }
+
+/** Loaded by the first call, like the operations. */
+const loadRefusals = () => import("./state/commands.js");

@@ -30,7 +30,7 @@ const EXPORTS = {
     "registrationOptions",
     "signApproval",
   ],
-  "phasegate/compose": ["combineContent", "workflowToFiles"],
+  "phasegate/compose": ["combineContent", "extendWorkflow", "workflowToFiles"],
   "phasegate/gate": ["checkGate", "compileRules", "conceal", "verifierNames"],
   "phasegate/plan": ["parsePlan", "planOrder", "planToMarkdown", "renderTemplate", "tickTask"],
   "phasegate/storage": [

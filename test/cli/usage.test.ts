@@ -45,7 +45,7 @@ describe("phasegate", () => {
     [["serve", "--workflows", "x", "--state", "x", "--tool-name", ""]],
     [["serve", "--workflows", "x", "--state", "x", "--tool-name", "x".repeat(65)]],
     [["show", "--state", "x"]],
-    [["validate", "a", "b"]],
+    [["validate"]],
   ])("refuses wrong usage: %j", async (args) => {
     const { code, stdout, stderr } = await run(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -84,8 +84,8 @@ describe("a report that its caller follows", () => {
     const seen: unknown[] = [];
     await engine.session(id).advance({ ...DUG, onCheck: (check) => seen.push(check), onAsk: () => seen.push("asked") });
     expect(seen).toEqual([
-      { verifier: "bed", field: undefined, done: 0, total: 1 },
-      { verifier: "bed", field: undefined, ok: true, done: 1, total: 1 },
+      { verifier: "bed", field: undefined, ok: undefined, done: 0, total: 1, elapsedMs: 0 },
+      { verifier: "bed", field: undefined, ok: true, done: 1, total: 1, elapsedMs: expect.any(Number) },
       "asked",
     ]);
   });
