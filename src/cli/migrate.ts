@@ -5,14 +5,16 @@ import type { MigrationView } from "../phased/commands.js";
 import type { PhaseComparison } from "../phased/state/compare-phases.js";
 import { differenceOf } from "../phased/state/migration.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
+import type { Verifier } from "../ports/verifier.js";
 import { defined } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import { argument, command, flag, parsed, required, text, type Values } from "./command.js";
-import { CommandFailure, EXIT, usage } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import type { OpenedSession } from "./opened.js";
 import { byOption, type Done, onEach, sourcesOf } from "./operate.js";
 import { jsonOption, stateOption, workflowsOption } from "./options.js";
-import { counted, printable } from "./terminal.js";
+import { packOption, withPacks } from "./packs.js";
+import { counted, printable, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, trustOptions, verifierOptions } from "./trust.js";
 
 const HELP = `
@@ -34,6 +36,7 @@ const migrateOptions = () => ({
   by: byOption(),
   workflow: text("--workflow <type>", "all open sessions on this workflow, in place of ids"),
   workflows: workflowsOption("the server's folders of phased workflows"),
+  pack: packOption(),
   dryRun: flag("--dry-run", "only show what would be done"),
   accept: parsed(
     "--accept <name=reason>",
@@ -55,26 +58,38 @@ export const migrateCommand = command({
   options: migrateOptions(),
   help: HELP,
   async run(options, terminal, ids) {
-    const { workflow, workflows } = options;
-    if (workflows === undefined) throw usage("--workflows is missing", "Give the value that `phasegate serve` has.");
-    if ((ids.length === 0) === (workflow === undefined)) {
+    if (options.workflows === undefined && options.pack === undefined) {
+      throw usage("--workflows is missing", "Give the value that `phasegate serve` has, or --pack.");
+    }
+    if ((ids.length === 0) === (options.workflow === undefined)) {
       throw usage(
         "give ids of sessions, or --workflow",
         "Name the sessions, or the workflow whose open sessions are meant.",
       );
     }
-    const verifiers = await openVerifiers(options, process.env);
-    const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
-    const chosen = workflow === undefined ? ids : (storage: StorageAdapter) => openSessions(storage, workflow);
-    const unused = new Set(Object.keys(options.accept ?? {}));
-    const code = await onEach("migrate", chosen, { options, setup }, terminal, (opened, id) =>
-      migrate(opened, id, options, unused),
+    return withPacks(options, ({ workflows, verifiers }) =>
+      migrateAll(ids, { ...options, workflows }, verifiers, terminal),
     );
-    for (const name of unused)
-      terminal.stderr.write(`phasegate: --accept: no session has a difference ${shown(name)}\n`);
-    return code === EXIT.ok && unused.size > 0 ? EXIT.usage : code;
   },
 });
+
+async function migrateAll(
+  ids: readonly string[],
+  options: MigrateOptions,
+  ofPacks: Readonly<Record<string, Verifier>>,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const { workflow } = options;
+  const verifiers = { ...(await openVerifiers(options, process.env)), ...ofPacks };
+  const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
+  const chosen = workflow === undefined ? ids : (storage: StorageAdapter) => openSessions(storage, workflow);
+  const unused = new Set(Object.keys(options.accept ?? {}));
+  const code = await onEach("migrate", chosen, { options, setup }, terminal, (opened, id) =>
+    migrate(opened, id, options, unused),
+  );
+  for (const name of unused) terminal.stderr.write(`phasegate: --accept: no session has a difference ${shown(name)}\n`);
+  return code === EXIT.ok && unused.size > 0 ? EXIT.usage : code;
+}
 
 function acceptedIn(value: string): Accepted {
   const at = value.indexOf("=");

@@ -133,8 +133,8 @@ export const DEFECTS: readonly Defect[] = [
     what: "A session takes evidence on a head that says that it is paused.",
     seed: 4,
     file: "phased/state/commands.ts",
-    from: 'if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });',
-    to: "",
+    from: 'if (head.status !== "active") {\n    const refusal',
+    to: "if (false) {\n    const refusal",
   },
   {
     name: "next-phase-shown",

@@ -278,7 +278,7 @@ export function toolDescription(actions: readonly Action[]): string {
     way.length > 1 && `${way.join(" → ")}; do each phase's work, until workflow_complete.`,
     "An answer's `next` is the call to make.",
     given("complete_task") &&
-      "complete_task notes a finished task; with outcome given_up, one that can't be done; its `skipped` leaves optional ones out.",
+      "complete_task notes a finished task; outcome given_up: one that can't be done; skipped: optional ones left out.",
     given("list_workflows", "list_sessions", "get_state") &&
       "After a context loss: list_workflows, then its to_continue.",
   ];
