@@ -347,7 +347,7 @@ function migrated(
     workflowType: structure.type,
     revision: structure.revision,
     structureVersion: version,
-    phase: structure.phases[position]?.number ?? facts.phase,
+    phase: Number(structure.phases[position]?.number),
     position,
     total: structure.phases.length,
     ...NO_WAIVERS,

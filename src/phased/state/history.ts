@@ -228,7 +228,7 @@ function renumbering(before: WorkflowStructure, after: WorkflowStructure, places
   return (phase) => {
     const from = positionOf(before, phase);
     const number = after.phases[kept.get(from) ?? pairs.get(from) ?? -1]?.number;
-    if (number === undefined) return { phase, isKept: false, gone: before.phases[from]?.name ?? "" };
+    if (number === undefined) return { phase, isKept: false, gone: String(before.phases[from]?.name) };
     return { phase: number, isKept: kept.has(from) };
   };
 }

@@ -92,8 +92,8 @@ function stand(
   const skipped: Standing["skipped"][number][] = [];
   const changed: string[] = [];
   const at = (place: number, staysInPhase: boolean) => ({ place, staysInPhase, places, skipped, changed });
-  for (let to = firstOf(after); to < after.phases.length; to += 1) {
-    const { number: phase = 0, name = "" } = after.phases[to] ?? {};
+  for (const [to, { number: phase, name }] of after.phases.entries()) {
+    if (to < firstOf(after)) continue;
     const { is, was } = compared.get(phase) ?? {};
     if (is === undefined) return at(to, false);
     if (was === undefined) {

@@ -64,7 +64,6 @@ export const talliedEventsSchema = z.array(
     z.object({
       type: z.literal("migrated"),
       structure: z.object({ phases: z.array(named) }),
-      position: z.optional(z.int()),
       places: z.optional(z.array(z.tuple([z.int(), z.int()]))),
     }),
     z.object({ type: z.literal("gate_passed"), ...judged, waived: z.optional(waived) }),
@@ -122,7 +121,8 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
     case "started":
     case "migrated":
     case "plan_synced":
-      if (event.type === "migrated" && event.places !== undefined) move(tally, event, at);
+      if (event.type === "migrated" && event.places !== undefined)
+        move(tally, event.structure.phases, event.places, at);
       tally.pinnedAt = at;
       tally.names = event.structure.phases.flatMap(({ number, name, plan }) =>
         plan === undefined ? [[number, name]] : [],
@@ -177,24 +177,29 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
  */
 function move(
   tally: SessionTally,
-  { structure: { phases }, places = [], position = 0 }: Extract<TalliedEvent, { type: "migrated" }>,
+  phases: readonly { readonly number: number; readonly name: string }[],
+  places: readonly (readonly [from: number, to: number])[],
   at: string,
 ): void {
   const isActive = tally.since !== undefined;
   endWork(tally, at);
-  const kept = new Map(places.map(([from, to]) => [tally.names[from]?.[0], phases[to]?.number] as const));
+  const kept = new Map(
+    tally.names.flatMap(([known], from) => {
+      const to = places.find(([place]) => place === from)?.[1];
+      return phases.flatMap(({ number }, place) => (place === to ? [[known, number] as const] : []));
+    }),
+  );
   const free = phases.filter(({ number }) => ![...kept.values()].includes(number));
+  const names = new Map(tally.names);
   const moved = tally.phases.flatMap((one): PhaseTally[] => {
     const { state, ...counts } = one;
     const number = kept.get(one.phase);
     if (number !== undefined) return [{ ...one, phase: number }];
-    const name = tally.names.find(([known]) => known === one.phase)?.[1];
-    const place = free.findIndex((phase) => phase.name === name);
-    const [found] = place < 0 ? [] : free.splice(place, 1);
-    return found === undefined ? [] : [{ ...counts, phase: found.number }];
+    const place = free.findIndex(({ name }) => name === names.get(one.phase));
+    return place < 0 ? [] : free.splice(place, 1).map((found) => ({ ...counts, phase: found.number }));
   });
   tally.phases = moved;
-  tally.phase = phases[position]?.number ?? tally.phase;
+  tally.phase = kept.get(tally.phase) ?? tally.phase;
   if (isActive) tally.since = at;
 }
 

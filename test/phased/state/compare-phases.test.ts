@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { comparePhases } from "../../../src/phased/state/compare-phases.js";
+import { comparePhases, sinceByName } from "../../../src/phased/state/compare-phases.js";
 import { fieldGateSchema, fieldSchema } from "../../../src/workflow/gate-definition.js";
 import type { PhaseDefinition } from "../../../src/workflow/structure.js";
 import { asking, phaseOf, structureOf } from "./run.js";
@@ -122,4 +122,10 @@ describe("phases of two definitions", () => {
     expect(short(one(planned("A", open)), one(planned("A", other)), 0)).toEqual(["A same 1 1"]);
     expect(short(one(planned("A", open)), one(named(1, "A", { gate: other })), 0)).toEqual(["A changed 1 1"]);
   });
+});
+
+it("keeps the number of a phase that a check names and that is not there", () => {
+  expect(sinceByName(all("A"), { since: { phase: 7 } })).toEqual({ since: { phase: 7 } });
+  expect(sinceByName(all("A"), { since: { phase: 1 } })).toEqual({ since: { name: "A" } });
+  expect(sinceByName(all("A"), { since: "start" })).toEqual({ since: "start" });
 });

@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SessionCommand } from "../../../src/phased/state/commands.js";
 import { comparePhases } from "../../../src/phased/state/compare-phases.js";
-import { artifacts, phaseHistory } from "../../../src/phased/state/history.js";
+import { artifacts, gateFailures, phaseHistory } from "../../../src/phased/state/history.js";
+import { differenceOf } from "../../../src/phased/state/migration.js";
 import { inRanges } from "../../../src/phased/state/ranges.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { howOften } from "../../support/how-often.js";
@@ -149,6 +150,57 @@ describe("a migrated session", () => {
       ],
     });
     expect([...artifacts(run.log).keys()]).toEqual([1]);
+  });
+
+  it("keeps the failures at a phase that is gone, under its old number", () => {
+    const run = inC().do(ask(all("A", "B", "D"), { C: "not needed" }));
+    expect(gateFailures(run.log)).toMatchObject([{ phase: 3, attempt: 1, gone: expect.anything() }]);
+  });
+
+  it("keeps what was waived in the phases that stay done", () => {
+    const waived = [{ fields: ["done"], version: 1, by: "ann", reason: "none", authenticated: false }];
+    const run = Run.started(all("A", "B", "C")).do({ ...submit(1), waived });
+    run.do(ask(all(["N", {}], "A", "B", "C"), { N: "done elsewhere" }));
+    expect(run.state).toMatchObject({ phase: 3, completed: [[1, 1]], withWaivers: [[1, 1]] });
+  });
+
+  it("on a plan stays in place: its static phases must be the same", () => {
+    const plan = { path: "tasks.md", hash: "1", dialect: "kiro", shift: 1, ticked: true };
+    const onPlan = (first: Part) => {
+      const structure = all(first, ["B", { plan: { number: 1 } }]);
+      return { ...structure, plan };
+    };
+    const run = Run.started(onPlan("A")).do(submit(1));
+    expect(run.refused(ask(onPlan(["A", { tasks: [{ number: 1, name: "More" }] }])))).toMatchObject({
+      message: expect.stringContaining("is not the same up to phase 2: A has other tasks"),
+    });
+    run.do(ask(onPlan("A")));
+    expect(run.state).toMatchObject({ phase: 2, completed: [[0, 0]] });
+  });
+
+  it("has words for each kind of difference", () => {
+    const words = (["same", "new", "gone"] as const).map((is) => differenceOf({ name: "A", is }));
+    const others = [
+      differenceOf({ name: "A", is: "moved", was: 1, will: 2 }),
+      differenceOf({ name: "A", is: "changed", what: ["gate", "tasks"] }),
+      differenceOf({ name: "A", is: "changed" }),
+    ];
+    expect([...words, ...others]).toEqual([
+      ...["is the same", "is new", "is gone", "is phase 2, not 1", "has another gate and other tasks", "has "],
+    ]);
+  });
+
+  it("has nothing to accept where nothing differs", () => {
+    expect(inC().refused(ask(all("A", "B", "C", "D"), { X: "why" }))).toMatchObject({
+      remedy: "Accept nothing: no phase differs.",
+    });
+  });
+
+  it("names a few of many differences", () => {
+    const names = Array.from({ length: 25 }, (_, index) => `P${index + 1}`);
+    const run = Run.started(all(...names, "Last"));
+    for (const [index] of names.entries()) run.do(submit(index + 1));
+    expect(run.refused(ask(all("Last"))).message).toMatch(/P1 is gone; .*P20 is gone; …$/);
   });
 
   it("does a changed phase again, without a reason, if a new one comes before it", () => {

@@ -70,6 +70,34 @@ describe("the tally of a session", () => {
     }
   });
 
+  it("moves the counts of phases to their new numbers, and drops those of phases that are gone", () => {
+    const before = { phases: [1, 2, 3, 4].map((number) => ({ number, name: `P${number}` })) };
+    const work = [
+      { ...started, structure: before },
+      entered(1),
+      passed(1),
+      entered(2),
+      passed(2),
+      entered(3),
+      passed(3),
+    ];
+    const named = (...names: string[]) => ({ phases: names.map((name, index) => ({ number: index + 1, name })) });
+    const moved = (names: string[], places: number[][]) =>
+      tallied([[...work, entered(4)], [{ type: "migrated", structure: named(...names), places }]], { phase: 4 })
+        ?.phases;
+    // The first stays done under another number, the second is gone, and the third is to be done again.
+    expect(moved(["N", "P1", "P3", "P4"], [[0, 1]])).toMatchObject([
+      { phase: 2, state: "completed" },
+      { phase: 3, passed: 1 },
+      { phase: 4 },
+    ]);
+    expect(moved(["N", "P1", "P3", "P4"], [[0, 1]])?.[1]).not.toHaveProperty("state");
+    expect(moved(["P4", "P1"], [[3, 0]])).toMatchObject([{ phase: 2, passed: 1 }, { phase: 1 }]);
+    const paused = [{ type: "paused" }, { type: "migrated", structure: named("P4", "P1"), places: [[3, 0]] }];
+    expect(tallied([[...work, entered(4)], paused], { phase: 4 })).not.toHaveProperty("since");
+    expect(moved(["P1"], [[9, 9]])).toMatchObject([{ phase: 1, passed: 1 }]);
+  });
+
   it("ends with the deletion of its session", () => {
     expect(tallied([begun, [{ type: "deleted" }]], { status: "deleted" })).toBeUndefined();
   });

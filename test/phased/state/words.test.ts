@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
   allowedCommands,
+  asOfNow,
   isWaiverOpen,
   REQUESTS_MAX,
   readingRefusal,
   rollbackTargets,
   type SessionCommand,
+  submissionRefusal,
 } from "../../../src/phased/state/commands.js";
 import { PLAN_CHANGE_KINDS, sessionEventSchema } from "../../../src/phased/state/events.js";
 import { sessionHeadSchema } from "../../../src/phased/state/head.js";
@@ -580,5 +582,32 @@ describe("a waiver that can't be asked for", () => {
     expect(session(1).refused(waiver(9, ["f1"]))).toMatchObject({
       ...{ code: "PHASE_OUT_OF_RANGE", remedy: "Use one of the phases 1, 2." },
     });
+  });
+});
+
+describe("a submission whose checks have run", () => {
+  const submitted = (head: Run["state"]) =>
+    submissionRefusal(head, 1, plain, { maxAttempts: 1, maxAttemptsTotal: 9 }, "the session has failed");
+
+  it("is not counted if the session is no longer active, and is told what to do", () => {
+    const failed = Run.started(plain, { maxAttempts: 1 }).do(submit(1, false));
+    expect(submitted(failed.state)).toMatchObject({
+      message: expect.stringContaining(
+        "the session has failed while the checks ran, so the submission was not counted",
+      ),
+      remedy: expect.not.stringContaining("once the session is resumed"),
+      details: { submission: "uncounted", status: "failed" },
+    });
+    const paused = Run.started(plain).do(pause);
+    expect(submitted(paused.state)).toMatchObject({ remedy: expect.stringContaining("once the session is resumed") });
+  });
+
+  it("is told what is possible now; an error of another kind stays as it is", () => {
+    const paused = Run.started(plain).do(pause);
+    const then = submitted(paused.state);
+    const resumed = paused.do({ type: "resume" }).state;
+    expect(asOfNow(then, resumed, plain)).toMatchObject({ details: { status: "active", submission: "uncounted" } });
+    const other = new Error("no");
+    expect(asOfNow(other, resumed, plain)).toBe(other);
   });
 });
