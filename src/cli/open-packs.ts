@@ -95,14 +95,14 @@ async function confirmed(roots: Roots, { name, version, hash }: PinnedPack): Pro
   );
 }
 
-/** Returns a pack as it is installed in a project. Throws `CommandFailure` if there is none, or it is no pack. */
+/** Returns a pack as it is installed in a project. Throws `CommandFailure` if it is not installed, or not a pack. */
 export async function installedPack({ root }: Roots, name: string): Promise<Pack> {
   const folder = await findPack(root, name);
   if (folder === undefined) throw refused(name, `it is not installed in ${root}`, "Install the project's packages.");
   return packIn(folder, name);
 }
 
-/** Reads the pack in a folder. Throws `CommandFailure` if it is none. */
+/** Reads the pack in a folder. Throws `CommandFailure` if the folder holds no pack. */
 export async function packIn(folder: string, name: string): Promise<Pack> {
   const read = await readPack(folder);
   if ("pack" in read) return read.pack;

@@ -96,7 +96,7 @@ export const validateCommand = command({
   },
 });
 
-/** Returns the workflows in a folder. Throws if there are none. */
+/** Returns the workflows in a folder. Throws if it holds no workflow. */
 async function findAll(
   { folder, shown }: CheckedFolder,
   includeRoot: readonly string[],

@@ -82,7 +82,7 @@ async function documentsOf(files: WorkflowFolder, taken: ReadonlySet<string>): P
   return Object.fromEntries(found);
 }
 
-/** A link to a file of another phase is none: in code a document has one path, which says who may read it. */
+/** A link to a file of another phase does not count: in code a document has one path, which says who may read it. */
 function isDocument({ path, aliases = [] }: WorkflowDocument, taken: ReadonlySet<string>): boolean {
   return [path, ...aliases].every(
     (one) => !taken.has(one) && keptFromAgents(one) === undefined && phaseFolder(one) === phaseFolder(path),

@@ -45,7 +45,7 @@ export async function readPhases(claims: PhaseClaims, reading: PhaseReading): Pr
   if (claims.list?.length === seeds.length) warnUnlisted(seeds, folders, reading.report);
   seeds.sort((a, b) => a.number - b.number);
   // Names first: a gate can name any phase.
-  const named = await eachOf(seeds, reading.report, (seed) => nameOf(seed, reading));
+  const named = await eachOf(seeds, reading.report, async (seed) => nameOf(seed, reading));
   const names = new PhaseNames(named);
   const startPhase = startIn(names, reading.startPhase);
   const phases: PhaseDefinition[] = [];
@@ -62,7 +62,7 @@ export async function readPhases(claims: PhaseClaims, reading: PhaseReading): Pr
 async function eachOf<Phase extends { readonly number: number }, T>(
   phases: readonly Phase[],
   report: Report,
-  read: (phase: Phase) => T | Promise<T>,
+  read: (phase: Phase) => Promise<T>,
 ): Promise<T[]> {
   const found: T[] = [];
   for (const phase of phases) {
