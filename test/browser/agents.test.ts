@@ -18,7 +18,8 @@ const WORKFLOWS = Object.fromEntries(
   Object.entries(askingFiles).map(([path, text]) => [`workflows/asking/${path}`, text]),
 );
 
-const UNANSWERED = /net::ERR_(?:CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|SOCKET_NOT_CONNECTED)/;
+const UNANSWERED =
+  /net::ERR_(?:CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|SOCKET_NOT_CONNECTED)/;
 
 let browser: Browser;
 let bin: string;
