@@ -67,7 +67,7 @@ describe.each(["crashes", "becomes read-only"])("if the primary %s while hosts a
     while (acknowledged.length < 40) await delay(10);
     if (how === "crashes") await primary.halt("crash");
     else await runSql(primary.url, "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()");
-    await runSql(standby.url, "SELECT pg_promote()");
+    expect(await runSql(standby.url, "SELECT pg_promote()")).toEqual([{ pg_promote: true }]);
     const before = acknowledged.length;
     while (acknowledged.length < before + 40) await delay(10);
     await stop();
