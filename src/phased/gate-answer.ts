@@ -10,6 +10,7 @@ import { droppedIds } from "../gate/plan-gate.js";
 import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
 import { unaskedFields, waivableProblems, waivedNames } from "../gate/waivers.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
+import { hasChildCheck } from "../workflow/child-workflow.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import { PhaseNames } from "../workflow/phase-names.js";
@@ -220,6 +221,7 @@ function planFacts({ number, goal, estimatedDuration }: NonNullable<PhaseDefinit
 
 /** Returns true if a rule contains the name. A false positive only costs reading the log. */
 function asksFor(name: string, gate: GateDefinition): boolean {
+  if (hasChildCheck(gate)) return true;
   return gate.kind === "fields" && rulesOf(gate).some(({ rule }) => rule.cel.includes(name));
 }
 

@@ -67,6 +67,7 @@ import {
   viewArtifact,
   viewCommits,
 } from "./artifacts.js";
+import type { ChildRequest } from "./children.js";
 import {
   assign,
   deleteSession,
@@ -150,6 +151,8 @@ const onSession = {
     decideWaiver(context, id, "deny", request),
   completeTask,
   completePhase,
+  startChild: async (context: EngineContext, id: SessionId, request: ChildRequest) =>
+    (await import("./children.js")).startChild(context, id, request),
   submission: findSubmission,
   pause,
   resume,
@@ -258,7 +261,18 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const workflows = new WorkflowList(options.content, options.clock);
   const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
     notifications.notify("verifying", { sessionId, ...checks });
-  return { options, kernel, workflows, pinned, artifactNames, beginnings, onChecks, approvalGuard, notifications };
+  return {
+    options,
+    kernel,
+    wholeKernel: kernel,
+    workflows,
+    pinned,
+    artifactNames,
+    beginnings,
+    onChecks,
+    approvalGuard,
+    notifications,
+  };
 }
 
 /** Checks and reads a watched commit; undefined if it is behind an approval that this host does not accept. */
@@ -278,6 +292,9 @@ function announce(
   switch (event.type) {
     case "started":
       return notifications.notify("started", { ...of, phase: event.structure.startPhase });
+    case "child_claimed":
+      // The child's own start is told.
+      return;
     case "assigned":
       return notifications.notify("assigned", { ...of, by: event.by });
     case "phase_entered":

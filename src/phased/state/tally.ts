@@ -76,7 +76,7 @@ export const talliedEventsSchema = z.array(
     z.object({ type: z.literal("rolled_back"), to: z.int() }),
     z.object({ type: z.enum(["paused", "resumed", "failed", "retried", "completed", "deleted"]) }),
     z.object({ type: z.enum(["approval_requested", "approved", "plan_ticked", "snapshots_taken"]) }),
-    z.object({ type: z.enum(["task_completed", "task_given_up", "assigned"]) }),
+    z.object({ type: z.enum(["task_completed", "task_given_up", "assigned", "child_claimed"]) }),
   ]),
 );
 type TalliedEvent = z.infer<typeof talliedEventsSchema>[number];

@@ -1,0 +1,351 @@
+/**
+ * Phases that are workflows of their own: which children the current phase asks for, what has become of each, and how one is
+ * started. The parent's log names a child before it is started, so that no two agents start it; a child that was named but never
+ * started is started by the next call. The gate looks at the children's own logs, and hands on their artifacts.
+ */
+
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import { surroundingsOf } from "../gate/run-gate-rules.js";
+import type { Problem } from "../gate/verdict.js";
+import { keyedRequest } from "../log/machine.js";
+import type { SessionStatus } from "../ports/storage-adapter.js";
+import { assignmentsOf } from "../rules/child-rules.js";
+import {
+  type Assignment,
+  assignmentKey,
+  CHILD_CHECK,
+  type ChildWorkflow,
+  childWorkflowOf,
+} from "../workflow/child-workflow.js";
+import type { JsonObject, JsonValue } from "../workflow/json.js";
+import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
+import { PhaseNames } from "../workflow/phase-names.js";
+import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { loadArtifacts } from "./artifacts.js";
+import { loadSession, preparing, requirePhase } from "./context.js";
+import type { EngineContext, LoadedSession } from "./engine-context.js";
+import { ruleSurroundings } from "./gate-answer.js";
+import { begin, ChildTaken, newSessionId, type StartResult } from "./start.js";
+import { invalidTransition, type Keyed } from "./state/commands.js";
+import type { ChildReceipt, Verification } from "./state/events.js";
+import { type PhasedSession, requireEvent } from "./state/machine.js";
+import { viewPhase } from "./views.js";
+
+/** A child of a session, or one that is still to be started. */
+export interface ChildView {
+  /** Its place among those that the phase asks for, from 1: what {@link ChildRequest} takes. */
+  readonly item: number;
+  /** The item of the list that it is for; missing if the phase asks for one child. */
+  readonly value?: JsonValue;
+  /** What it works on. */
+  readonly target: string;
+  /** Its session; missing if it is not started. */
+  readonly sessionId?: SessionId;
+  /** What has become of it: the status of its session, `not_started`, or `damaged` if its log can't be read. */
+  readonly status: Exclude<SessionStatus, "deleted"> | "not_started" | "damaged";
+  /** The number of its current phase, and how many it has. */
+  readonly phase?: number;
+  readonly total?: number;
+}
+
+/** The children of a phase that is a workflow. */
+export interface ChildrenView {
+  /** The type of the workflow. */
+  readonly workflowType: string;
+  /** Each child that the phase asks for, in the order of the list. */
+  readonly children: readonly ChildView[];
+  /** Why it can't be said which children it asks for: a rule gives no list, say. */
+  readonly fault?: string;
+}
+
+/** Which child is to be started. */
+export interface ChildRequest extends Keyed {
+  /** Its place in the list, from 1. Default: the first one that is not started. */
+  readonly item?: number;
+}
+
+/** A child with what the engine knows of it. */
+interface Child {
+  readonly assignment: Assignment;
+  readonly key: string;
+  readonly view: ChildView;
+  /** The id that the parent's log has for it. */
+  readonly claimed: SessionId | undefined;
+  /** Its session as far as this host accepts its approvals. */
+  readonly loaded: LoadedSession | undefined;
+}
+
+/** A host sees the children of a session, whoever started them. */
+function asHost(context: EngineContext): EngineContext {
+  return { ...context, kernel: context.wholeKernel, caller: undefined, workflowType: undefined };
+}
+
+/** Returns the children that the current phase asks for; undefined if it is no workflow. */
+export async function viewChildren(
+  context: EngineContext,
+  { session, structure }: LoadedSession,
+): Promise<ChildrenView | undefined> {
+  const phase = requirePhase(structure, session.head.phase);
+  const child = childWorkflowOf(phase.gate);
+  if (child === undefined || session.head.status === "completed") return undefined;
+  const { children, fault } = await findChildren(context, session, structure, phase, child);
+  return { workflowType: child.type, children: children.map(({ view }) => view), fault };
+}
+
+/** The children that a phase asks for; none, with the reason, if that can't be said. */
+interface Found {
+  readonly children: readonly Child[];
+  readonly fault?: string;
+}
+
+async function findChildren(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+  phase: PhaseDefinition,
+  child: ChildWorkflow,
+): Promise<Found> {
+  const surroundings = surroundingsOf(await ruleSurroundings(context, session, structure, phase));
+  const asked = await assignmentsOf(child, surroundings, session.head.target);
+  if (!asked.ok) return { children: [], fault: asked.why };
+  const claimed = new Map(session.head.children?.map(({ assignment, sessionId }) => [assignment, sessionId]));
+  const children = await Promise.all(
+    asked.children.map(async (assignment, index): Promise<Child> => {
+      const key = assignmentKey(child.type, assignment);
+      const id = claimed.get(key);
+      const base = { item: index + 1, value: assignment.item, target: assignment.target };
+      const known = { assignment, key, claimed: id === undefined ? undefined : parseSessionId(id) };
+      const found = known.claimed && (await lookAt(asHost(context), known.claimed));
+      if (found === undefined) return { ...known, loaded: undefined, view: { ...base, status: "not_started" } };
+      if (found === "damaged")
+        return { ...known, loaded: undefined, view: { ...base, sessionId: known.claimed, status: "damaged" } };
+      const { sessionId, head } = found.session;
+      const status = head.status === "deleted" ? "not_started" : head.status;
+      return { ...known, loaded: found, view: { ...base, sessionId, status, phase: head.phase, total: head.total } };
+    }),
+  );
+  return { children };
+}
+
+/** Returns a child's session; undefined if there is none. */
+async function lookAt(context: EngineContext, id: SessionId): Promise<LoadedSession | "damaged" | undefined> {
+  try {
+    return await loadSession(context, id, { snapshotsFirst: false });
+  } catch (error) {
+    if (isPhasegateError(error, "SESSION_NOT_FOUND")) return undefined;
+    if (isPhasegateError(error, "TAMPERED")) return "damaged";
+    throw error;
+  }
+}
+
+/** Starts a child of a session, or returns it if it was started before. */
+export async function startChild(context: EngineContext, id: SessionId, request: ChildRequest): Promise<StartResult> {
+  const { item, idempotencyKey } = request;
+  const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["startChild", item ?? null]);
+  for (;;) {
+    const loaded = await loadSession(context, id);
+    const { session, structure } = loaded;
+    const { head } = session;
+    await context.approvalGuard.check(session, structure);
+    const phase = requirePhase(structure, head.phase);
+    const child = childWorkflowOf(phase.gate);
+    if (head.status !== "active") throw invalidTransition(head, structure, "start");
+    if (child === undefined) throw isNoWorkflow(phase);
+    const { children, fault } = await findChildren(context, session, structure, phase, child);
+    if (fault !== undefined) throw unassigned(phase, fault);
+    const earlier = keyed && (await claimOf(context, id, keyed.key));
+    const picked = pick(children, phase, earlier === undefined ? item : placeOf(children, earlier));
+    if (picked.loaded !== undefined) return startedBefore(context, picked.loaded);
+    if (picked.view.status === "damaged") throw damaged(picked);
+    const by = context.caller?.actor.name;
+    const about = picked.assignment.item === undefined ? undefined : shown(picked.assignment.item);
+    let expected = picked.claimed;
+    const claim = async (unusable: SessionId | undefined): Promise<SessionId> => {
+      const claimed = await context.kernel.execute(
+        id,
+        preparing<"taken" | SessionId>(context, id, async ({ head: now }) => {
+          const known = now.children?.find(({ assignment }) => assignment === picked.key)?.sessionId;
+          const isSame = now.phase === head.phase && now.phaseStartedAt === head.phaseStartedAt;
+          if (!isSame || known !== expected) return { answer: "taken" };
+          if (expected !== undefined && expected !== unusable) return { answer: expected };
+          const own = newSessionId(context.options.clock, child.type, picked.assignment.target);
+          return { type: "claimChild", child: own, assignment: picked.key, item: about, by };
+        }),
+        expected === undefined ? keyed : undefined,
+      );
+      if (!("answer" in claimed)) expected = parseSessionId(requireEvent(claimed, "child_claimed").child);
+      else if (claimed.answer === "taken") throw new ChildTaken();
+      if (expected === undefined) throw new Error("a child was claimed without an id");
+      return expected;
+    };
+    const { target, options } = picked.assignment;
+    try {
+      return await begin(
+        context,
+        { workflowType: child.type, target, options },
+        { parent: { sessionId: id, phase: phase.number }, claim },
+      );
+    } catch (error) {
+      if (!(error instanceof ChildTaken)) throw error;
+    }
+  }
+}
+
+/** Returns what an earlier call with this key has claimed; undefined if there was none. */
+async function claimOf(context: EngineContext, id: SessionId, key: string): Promise<string | undefined> {
+  const version = await context.kernel.ledTo(id, key);
+  if (version === undefined) return undefined;
+  const { events } = await context.kernel.at(id, version);
+  return events.find((event) => event.type === "child_claimed")?.assignment;
+}
+
+function placeOf(children: readonly Child[], assignment: string): number | undefined {
+  return children.find(({ key }) => key === assignment)?.view.item;
+}
+
+/** Returns the child that is asked for; without a number the first that is not started, or the only one. */
+function pick(children: readonly Child[], { number }: PhaseDefinition, item: number | undefined): Child {
+  const open = children.find(({ view }) => view.status === "not_started");
+  const [only] = children.length === 1 ? children : [];
+  const found = item === undefined ? (open ?? only) : children[item - 1];
+  if (found !== undefined) return found;
+  if (item !== undefined) {
+    const expected = children.length === 0 ? "no item: the list is empty" : `1 to ${children.length}`;
+    throw new PhasegateError("INVALID_INPUT", `phase ${number} has no item ${item}`, {
+      remedy: `Give one of its items: ${expected}; or leave it out.`,
+      details: { field: "item", expected },
+    });
+  }
+  const listed = children.flatMap(({ view }) =>
+    view.status === "completed" ? [] : [`${view.sessionId} (${view.status})`],
+  );
+  throw new PhasegateError("NOT_ALLOWED", `all ${children.length} sessions of phase ${number} are started`, {
+    remedy:
+      listed.length === 0
+        ? `They are completed: submit {} for phase ${number}.`
+        : `Work goes on in ${listed.slice(0, LISTED_MAX).join(", ")}: name the item to get one of them.`,
+    details: { phase: number, operation: "start" },
+  });
+}
+
+/** The most children that a message names. */
+const LISTED_MAX = 5;
+
+function isNoWorkflow({ number, name }: PhaseDefinition): PhasegateError<"NOT_ALLOWED"> {
+  return new PhasegateError("NOT_ALLOWED", `phase ${number} (${name}) is no workflow: it has no session to start`, {
+    remedy: "Do its work in this session.",
+    details: { phase: number, operation: "start" },
+  });
+}
+
+function unassigned({ number }: PhaseDefinition, why: string): PhasegateError<"NOT_ALLOWED"> {
+  return new PhasegateError("NOT_ALLOWED", `phase ${number} has no session to start: ${why}`, {
+    remedy: "Roll back to the phase whose evidence the rule reads, and submit what it needs.",
+    details: { phase: number, operation: "start" },
+  });
+}
+
+function damaged({ claimed, view }: Child): PhasegateError<"NOT_ALLOWED"> {
+  return new PhasegateError("NOT_ALLOWED", `the log of ${claimed} can't be read: item ${view.item} is lost`, {
+    remedy: "Ask the person who runs this to repair it (phasegate audit, phasegate repair), or to delete it.",
+    details: { operation: "start" },
+  });
+}
+
+/** Returns the answer for a child that was started before. */
+async function startedBefore(context: EngineContext, { session }: LoadedSession): Promise<StartResult> {
+  // The caller may see less than the parent's gate.
+  const loaded = await loadSession(context, session.sessionId);
+  const { structure } = loaded;
+  const { head, sessionId } = loaded.session;
+  return {
+    sessionId,
+    workflowType: head.workflowType,
+    target: head.target,
+    options: await context.pinned.options(sessionId),
+    phase: await viewPhase(context, loaded, head.phase),
+    openPhases: [],
+    searches: structure.searches ?? false,
+    openSessions: [],
+    replayed: true,
+  };
+}
+
+/** What a gate finds about the children of its phase. */
+export interface CheckedChildren {
+  readonly problems: readonly Problem[];
+  readonly verification: readonly Verification[];
+  /** What they hand on, and the ends of their logs, if all are completed. */
+  readonly completed?: { readonly artifact: JsonObject; readonly receipts: readonly ChildReceipt[] };
+}
+
+/** Checks that all children of the current phase are completed, and that their logs are intact. */
+export async function checkChildren(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+  phase: PhaseDefinition,
+  child: ChildWorkflow,
+): Promise<CheckedChildren> {
+  const host = asHost(context);
+  const { children: found, fault: why } = await findChildren(context, session, structure, phase, child);
+  const at = new Date(context.options.clock.now()).toISOString();
+  const outcome = (message: string, ok: boolean, output?: string[]) => ({
+    problems: ok
+      ? []
+      : [{ field: "", problem: "unverified" as const, message: `${message}. Nothing was counted as an attempt` }],
+    verification: [{ verifier: CHILD_CHECK, ok, message, output, at }],
+  });
+  if (why !== undefined) return outcome(`the sessions on ${child.type} can't be told: ${why}`, false);
+  const open: string[] = [];
+  const receipts: ChildReceipt[] = [];
+  const handedOn: JsonObject[] = [];
+  for (const one of found) {
+    const fault = await faultOf(host, session, phase, one);
+    if (fault !== undefined || one.loaded === undefined) {
+      open.push(`item ${one.view.item} (${shown(one.view.target)}): ${fault ?? "not started"}`);
+      continue;
+    }
+    const { sessionId, version, hash } = one.loaded.session;
+    receipts.push({ sessionId, version, hash });
+    handedOn.push(await artifactsOf(host, one.loaded));
+  }
+  if (open.length > 0) {
+    const more = open.length > LISTED_MAX ? `; and ${open.length - LISTED_MAX} more` : "";
+    const what = `${open.length} of ${found.length} sessions on ${child.type} are not completed`;
+    return outcome(`${what}: ${open.slice(0, LISTED_MAX).join("; ")}${more}`, false, open);
+  }
+  const items = found.map(({ assignment: { item = null, target } }, index) => ({
+    ...{ item, target, session_id: receipts[index]?.sessionId ?? null, artifacts: handedOn[index] ?? {} },
+  }));
+  const artifact = child.for_each === undefined ? (handedOn[0] ?? {}) : { items };
+  const ids = receipts.map(({ sessionId }) => sessionId);
+  const is = ids.length === 1 ? "the session is completed" : `all ${ids.length} sessions are completed`;
+  return { ...outcome(`${child.type}: ${is}`, true, ids), completed: { artifact, receipts } };
+}
+
+/** Returns why a child does not count; undefined if it does. */
+async function faultOf(
+  host: EngineContext,
+  { sessionId }: PhasedSession,
+  { number }: PhaseDefinition,
+  { loaded, view }: Child,
+): Promise<string | undefined> {
+  if (loaded === undefined) return view.status === "damaged" ? "its log can't be read" : "not started";
+  const { head, sessionId: id } = loaded.session;
+  if (head.parent?.sessionId !== sessionId || head.parent.phase !== number)
+    return `${id} was started for another session`;
+  if (loaded.unapproved !== undefined) return `${id} has passed a gate with an approval that does not count here`;
+  if (head.status !== "completed") return `${id} is ${head.status} in phase ${head.phase}`;
+  const { intact } = await host.approvalGuard.audit(id);
+  return intact ? undefined : `the log of ${id} is not intact`;
+}
+
+/** Returns the artifacts of a completed child by the names of its phases. */
+async function artifactsOf(host: EngineContext, { session, structure }: LoadedSession): Promise<JsonObject> {
+  const names = new PhaseNames(structure.phases);
+  const artifacts = await loadArtifacts(host, session);
+  return Object.fromEntries(
+    artifacts.map(({ phase, artifact }) => [names.keysOf(phase).at(-1) ?? `${phase}`, artifact]),
+  );
+}
