@@ -28,6 +28,7 @@ import { ruleSurroundings } from "./gate-answer.js";
 import { begin, ChildTaken, newSessionId, type StartResult } from "./start.js";
 import { invalidTransition, type Keyed } from "./state/commands.js";
 import type { ChildReceipt, Verification } from "./state/events.js";
+import type { SessionHead } from "./state/head.js";
 import { type PhasedSession, requireEvent } from "./state/machine.js";
 import { viewPhase } from "./views.js";
 
@@ -269,6 +270,40 @@ async function startedBefore(context: EngineContext, { session }: LoadedSession)
     openSessions: [],
     replayed: true,
   };
+}
+
+/** A child that is not completed when its parent leaves it behind. */
+export interface OpenChild {
+  readonly sessionId: string;
+  readonly status: ChildView["status"];
+}
+
+/** Returns the children of this state of a session that are started and not completed; undefined if there are none. */
+export async function openChildren(
+  context: EngineContext,
+  { children = [] }: Pick<SessionHead, "children">,
+): Promise<readonly OpenChild[] | undefined> {
+  const open: OpenChild[] = [];
+  for (const { sessionId } of children) {
+    const found = await lookAt(asHost(context), parseSessionId(sessionId));
+    const status = found === undefined || found === "damaged" ? found : found.session.head.status;
+    if (status !== undefined && status !== "completed" && status !== "deleted") open.push({ sessionId, status });
+  }
+  return open.length === 0 ? undefined : open;
+}
+
+/** Returns why a child counts for nothing: its parent is gone, or has left the phase. Undefined if it counts, and for no child. */
+export async function orphaned(
+  context: EngineContext,
+  { sessionId, head }: PhasedSession,
+): Promise<string | undefined> {
+  const { parent } = head;
+  if (parent === undefined) return undefined;
+  const found = await lookAt(asHost(context), parseSessionId(parent.sessionId));
+  if (found === undefined) return `the session ${parent.sessionId} that it was started for is gone`;
+  if (found === "damaged" || head.status === "completed") return undefined;
+  const isThere = found.session.head.children?.some((child) => child.sessionId === sessionId);
+  return isThere ? undefined : `the session ${parent.sessionId} that it was started for has left phase ${parent.phase}`;
 }
 
 /** What a gate finds about the children of its phase. */

@@ -45,7 +45,7 @@ import { linkTo, notificationOf } from "../runtime/notifier.js";
 import { isStepAhead } from "../runtime/operations.js";
 import { WorkflowList } from "../workflow/files/workflow-list.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import { type AcceptedInMigration, PHASED_APPROVALS, type SessionAudit } from "./approval/ledger.js";
+import { type AcceptedInMigration, type AuditedChild, PHASED_APPROVALS, type SessionAudit } from "./approval/ledger.js";
 import {
   type ApproveRequest,
   type DenyRequest,
@@ -138,7 +138,7 @@ const onSession = {
     if (context.caller !== undefined) await loadSession(context, id);
     const report = await context.approvalGuard.audit(id, receipt);
     if (report.versions === 0 && report.intact) throw await sessionNotFound(context, id);
-    return report.intact ? { ...report, ...(await acceptedIn(context, id)) } : report;
+    return report.intact ? { ...report, ...(await foundIn(context, id)) } : report;
   },
   getApproval: shows(viewRequest),
   getWaiver: shows(viewWaiverRequest),
@@ -170,18 +170,36 @@ const onSession = {
   deleteSession,
 };
 
-/** Returns the differences of definitions that were accepted in migrations; nothing if there are none. */
-async function acceptedIn({ kernel }: EngineContext, id: SessionId): Promise<Pick<SessionAudit, "accepted">> {
+/**
+ * Returns the differences of definitions that were accepted in migrations, and the children that phases have passed with, each
+ * audited; nothing of what there is none of.
+ */
+async function foundIn(
+  { kernel, approvalGuard }: EngineContext,
+  id: SessionId,
+): Promise<Pick<SessionAudit, "accepted" | "children">> {
   const accepted: AcceptedInMigration[] = [];
+  const children: AuditedChild[] = [];
   for await (const { events, version, at } of kernel.log(id)) {
     for (const event of events) {
-      if (event.type !== "migrated") continue;
-      const { by, structure } = event;
-      const { revision } = structure;
-      accepted.push(...(event.accepted ?? []).map((one) => ({ ...one, by, revision, version, at })));
+      if (event.type === "migrated") {
+        const { by, structure } = event;
+        const { revision } = structure;
+        accepted.push(...(event.accepted ?? []).map((one) => ({ ...one, by, revision, version, at })));
+      } else if (event.type === "gate_passed") {
+        for (const { sessionId, ...receipt } of event.children ?? []) {
+          const report = await approvalGuard.audit(parseSessionId(sessionId), receipt);
+          const { intact } = report;
+          const reason = report.intact ? undefined : report.reason;
+          children.push({ phase: event.phase, sessionId, version: receipt.version, intact, reason });
+        }
+      }
     }
   }
-  return accepted.length === 0 ? {} : { accepted };
+  return {
+    ...(accepted.length === 0 ? {} : { accepted }),
+    ...(children.length === 0 ? {} : { children }),
+  };
 }
 
 /** The operations on one session: what each takes, and what it answers. */

@@ -28,6 +28,7 @@ import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js
 import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/commands.js";
 import type { Parent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
+import type { PhasedSession } from "./state/machine.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
 import { type LastNote, type PhaseTask, tasksOf } from "./state/task-notes.js";
 import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
@@ -59,6 +60,12 @@ export interface SessionFacts {
   readonly parent?: Parent | undefined;
 }
 
+/** What a view of a child says of its parent. */
+interface ChildNotice {
+  /** Why it counts for nothing, if it does: its parent is gone, or has left the phase. */
+  readonly orphaned?: string | undefined;
+}
+
 /** A document of the workflow as an agent may see it. */
 export interface DocumentView extends SessionFacts {
   /** Its path, relative to the workflow's folder. */
@@ -86,7 +93,7 @@ interface ReadView extends TextView {
 }
 
 /** A phase as an agent may see it. */
-export interface PhaseView extends SessionFacts, ReadView, WaiversView {
+export interface PhaseView extends SessionFacts, ReadView, WaiversView, ChildNotice {
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
   /** The type of the session's workflow. */
@@ -116,7 +123,7 @@ export interface UnapprovedView extends UnapprovedPass {
 }
 
 /** The state of a session. */
-export interface StateView extends SessionFacts, WaiversView {
+export interface StateView extends SessionFacts, WaiversView, ChildNotice {
   /** The version of the last commit. */
   readonly version: number;
   /** A receipt for {@link Session.audit}: keep it outside the storage. */
@@ -211,6 +218,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     plan,
     awaiting,
     children: number === head.phase ? await childrenNow(context, loaded) : undefined,
+    orphaned: await orphanedNow(context, session),
   };
 }
 
@@ -219,6 +227,11 @@ async function childrenNow(context: EngineContext, loaded: LoadedSession): Promi
   const gate = loaded.structure.phases[loaded.session.head.position]?.gate;
   if (gate === undefined || !hasChildCheck(gate)) return undefined;
   return (await import("./children.js")).viewChildren(context, loaded);
+}
+
+async function orphanedNow(context: EngineContext, session: PhasedSession): Promise<string | undefined> {
+  if (session.head.parent === undefined) return undefined;
+  return (await import("./children.js")).orphaned(context, session);
 }
 
 /** Returns a task of the current phase or of a completed one. Throws `PHASE_LOCKED` or `TASK_NOT_FOUND`. */
@@ -291,6 +304,7 @@ export async function viewState(context: EngineContext, loaded: LoadedSession): 
     ...(await planOf(context, loaded, waivers.waived)),
     ...waivers,
     children: await childrenNow(context, loaded),
+    orphaned: await orphanedNow(context, session),
     awaiting: await viewAwaited(context, session),
     denied: await viewDenial(context, session, structure),
   };

@@ -19,7 +19,7 @@ import { brief, fits, type WireObject } from "../wire.js";
 import { ACTIONS, type ParametersOf, type ToolContext } from "./actions.js";
 import { CALL, callOf, nextCall, replayNotice } from "./next-call.js";
 import { actionOf } from "./refusals.js";
-import { historyEntry, openNotice, sessionEntry } from "./shapes.js";
+import { historyEntry, leftNotice, openNotice, sessionEntry } from "./shapes.js";
 
 /** What runs the actions of this file. */
 export const LISTS = {
@@ -136,9 +136,13 @@ async function deleteSession(
 ): Promise<WireObject> {
   // The engine would name it as its own option.
   if (reason !== undefined && reason.length > NOTE_MAX) throw tooLong("reason", NOTE_MAX);
-  await engine.session(session_id).delete({ note: reason });
+  const { children } = await engine.session(session_id).delete({ note: reason });
   const cleanup = { state_file_removed: true, artifacts_preserved: false };
-  return { session_id, deleted: true, cleanup, next: CALL.sessions() };
+  const left = leftNotice(
+    children,
+    "they stay, and count for nothing any more: delete them, too, if nobody needs them",
+  );
+  return { session_id, deleted: true, cleanup, ...left, next: CALL.sessions() };
 }
 
 async function pause({ engine }: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
@@ -150,6 +154,7 @@ async function pause({ engine }: ToolContext, params: ParametersOf<"pause">): Pr
     paused: true,
     checkpoint: { phase: paused.phase, timestamp: paused.pausedAt, note: paused.note },
     resume_capable: true,
+    ...leftNotice(paused.children, "they can go on: they count once this session is resumed"),
     next: CALL.resume(session_id),
   };
   if (!paused.replayed) return answer;

@@ -36,7 +36,17 @@ import {
   workIn,
 } from "./next-call.js";
 import { planNotice, startedPlan, taskNotice } from "./plan.js";
-import { documentNames, endNotice, openNotice, phaseContent, searchNotice, skipNotice, taskContent } from "./shapes.js";
+import {
+  documentNames,
+  endNotice,
+  leftNotice,
+  openNotice,
+  orphanNotice,
+  phaseContent,
+  searchNotice,
+  skipNotice,
+  taskContent,
+} from "./shapes.js";
 import { noteAge, tasksNotice } from "./state.js";
 
 /** What runs the actions of this file. */
@@ -262,13 +272,14 @@ async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phas
 async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
   const request = { as: "agent" as const, idempotencyKey: params.idempotency_key };
   const moved = await context.engine.session(params.session_id).rollback(params.to_phase, request);
-  const { phase, from, to, cleared, skipped } = moved;
+  const { phase, from, to, cleared, skipped, children } = moved;
   const fields = {
     from_phase: from,
     to_phase: to,
     rolled_back: true,
     artifacts_cleared: cleared,
     ...skipNotice(skipped),
+    ...leftNotice(children, "they count for nothing any more: the phase starts new ones when it is entered again"),
     current_phase: skipped && phase.currentPhase,
   };
   return phaseAnswer(context, "rollback", phase, fields, moved);
@@ -346,6 +357,7 @@ export async function withOpenedPhase(
 /** Returns what an agent must know beside the phase. */
 function phaseNotices(context: ToolContext, view: PhaseView, work: Work): WireObject {
   return {
+    ...orphanNotice(view),
     ...planNotice(context, view.sessionId, view.plan),
     ...unrecordedNotice(view),
     ...leaveOutNotice(view, work),

@@ -2,7 +2,7 @@
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivableBooleans } from "../../gate/claims.js";
 import { requiredFormat, requiredNames } from "../../gate/format.js";
-import type { ChildrenView } from "../../phased/children.js";
+import type { ChildrenView, OpenChild } from "../../phased/children.js";
 import type { NamedDocument } from "../../phased/documents.js";
 import type { SkippedPhase } from "../../phased/gate-answer.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
@@ -92,6 +92,18 @@ export function childrenNotice(view: ChildrenView | undefined): WireObject {
     children_completed: `${children.length - left.length} of ${children.length}`,
     children_fault: fault,
   };
+}
+
+/** Says of a child that it counts for nothing any more. */
+export function orphanNotice({ orphaned }: { readonly orphaned?: string | undefined }): WireObject {
+  return orphaned === undefined ? {} : { orphaned: `${orphaned}: this session counts for nothing there any more` };
+}
+
+/** Says what becomes of the children that a session leaves behind. */
+export function leftNotice(children: readonly OpenChild[] | undefined, becomes: string): WireObject {
+  if (children === undefined) return {};
+  const left = children.slice(0, CHILDREN_SHOWN).map(({ sessionId, status }) => ({ session_id: sessionId, status }));
+  return { children_left: left, children_note: becomes };
 }
 
 /** Returns the tasks of a phase that is from no plan, and which of them are done or given up. */
