@@ -14,7 +14,7 @@ import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { listSeen, ownerFor, requireOwnPlace } from "../runtime/access.js";
-import { childWorkflowOf } from "../workflow/child-workflow.js";
+import { childWorkflowOf, missingWorkflows } from "../workflow/child-workflow.js";
 import { type Diagnostic, weakerGates } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
@@ -173,11 +173,17 @@ export async function begin(context: EngineContext, request: StartRequest, child
 /** Lists all workflows; broken ones with their diagnostics, others with the verifiers that this engine lacks. */
 export async function listWorkflows({ workflows, options }: EngineContext): Promise<readonly WorkflowListing[]> {
   const listings = await workflows.all();
+  const types = new Set(listings.flatMap(({ status, type }) => (status === "ready" ? [type] : [])));
   return listings.map((listing) => {
     if (listing.status === "broken") return listing;
     const { structure } = listing.definition;
     const diagnostics = [...listing.diagnostics, ...weakerGates(structure)];
-    return { ...listing, diagnostics, missingVerifiers: missingVerifiers(structure, options.verifiers) };
+    return {
+      ...listing,
+      diagnostics,
+      missingVerifiers: missingVerifiers(structure, options.verifiers),
+      missingWorkflows: missingWorkflows(structure.phases, types),
+    };
   });
 }
 

@@ -59,6 +59,16 @@ export function childCheck(child: ChildWorkflow): VerifyDefinition {
   return { verifier: CHILD_CHECK, params: storedObjectSchema.parse(params), description, waivable: false };
 }
 
+/** Returns the workflows that phases are and that are not among `types`; undefined if there are none. */
+export function missingWorkflows(
+  phases: readonly { readonly gate: GateDefinition }[],
+  types: ReadonlySet<string>,
+): readonly string[] | undefined {
+  const missing = new Set(phases.map(({ gate }) => childWorkflowOf(gate)?.type).filter((type) => type !== undefined));
+  for (const type of types) missing.delete(type);
+  return missing.size === 0 ? undefined : [...missing];
+}
+
 /** Returns what is wrong with a gate that has the check of a workflow, apart from its rules; nothing of any other gate. */
 export function childFaults(gate: GateDefinition): readonly string[] {
   const check = childCheckOf(gate);
@@ -77,8 +87,9 @@ export function childFaults(gate: GateDefinition): readonly string[] {
     gate.verify?.length === 1 &&
     gate.rules === undefined &&
     gate.approval === undefined;
-  if (!isAlone || field !== undefined || waivable !== false)
+  if (!isAlone || field !== undefined)
     faults.push("a phase that is a workflow passes by that alone: its gate has nothing else");
+  else if (waivable !== false) faults.push("nobody may waive a phase that is a workflow: write waivable: false");
   return faults;
 }
 

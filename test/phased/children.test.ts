@@ -1,54 +1,8 @@
-import { createEngine, createWorkflowTool, defineWorkflow, type Engine, MemoryContent, MemoryStorage } from "phasegate";
+import { createWorkflowTool } from "phasegate";
 import { describe, expect, it } from "vitest";
-import * as z from "zod";
-import type { ChildGateInput } from "../../src/workflow/workflow-input.js";
+import { ACTION_NAMES } from "../../src/tools/phased/actions.js";
+import { built, complete, EACH, engineWith, MAIN, parentOf } from "../support/children.js";
 import { failure } from "../support/failure.js";
-
-const review = defineWorkflow({
-  ...{ type: "review", revision: "1", name: "Review", description: "Looks at one file." },
-  options: z.object({ depth: z.string().default("short") }),
-  phases: [
-    { name: "Read it", content: "Read {options.depth}.", gate: { fields: { lines: { type: "integer" } } } },
-    { name: "Verdict", content: "Say it.", gate: { fields: { approved: { type: "boolean" } } } },
-  ],
-});
-
-/** A workflow whose second phase is a review: of what it gives, or of each of the files. */
-function parentOf(gate: Partial<ChildGateInput>) {
-  const reviewed: ChildGateInput = { workflow: "review", ...gate };
-  return defineWorkflow({
-    ...{ type: "feature", revision: "1", name: "Feature", description: "Builds and has it reviewed." },
-    phases: [
-      { name: "Build", content: "Build.", gate: { fields: { files: { type: "list" }, main: { type: "string" } } } },
-      { name: "Review", content: "Have it reviewed.", gate: reviewed },
-      {
-        name: "Ship",
-        content: "Ship.",
-        gate: { fields: { ok: { type: "boolean" } }, crossFieldValidation: ["has(artifacts.review)"] },
-      },
-    ],
-  });
-}
-
-const EACH = { forEach: "artifacts.build.files", target: { rule: "item" } };
-const MAIN = { target: { rule: "artifacts.build.main" }, options: { depth: { rule: '"deep: " + session.target' } } };
-
-function engineWith(gate: Partial<ChildGateInput>, storage = new MemoryStorage()): Engine {
-  return createEngine({ storage, content: new MemoryContent({ workflows: [parentOf(gate), review] }) });
-}
-
-async function built(gate: Partial<ChildGateInput>, files: readonly string[] = ["src/a.ts", "src/b.ts"]) {
-  const engine = engineWith(gate);
-  const { sessionId } = await engine.start({ workflowType: "feature", target: "src" });
-  const session = engine.session(sessionId);
-  await session.completePhase(1, { files, main: "src/main.ts" });
-  return { engine, session };
-}
-
-async function complete(engine: Engine, sessionId: string, lines = 7): Promise<void> {
-  await engine.session(sessionId).completePhase(1, { lines });
-  await engine.session(sessionId).completePhase(2, { approved: true });
-}
 
 describe("a phase that is a workflow", () => {
   it("starts a session with the target and the options of its rules, and passes when that is completed", async () => {
@@ -225,5 +179,60 @@ describe("the definition of a phase that is a workflow", () => {
     const error = await failure(engine.start({ workflowType: "feature", target: "src" }));
     expect(error).toMatchObject({ code: "DEFINITION_INVALID" });
     expect(error.message).toContain(message);
+  });
+});
+
+describe("the children that a session leaves behind", () => {
+  it("are named by a rollback, a pause and a deletion, and learn it themselves", async () => {
+    const { engine, session } = await built(EACH);
+    const [first, second] = [await session.startChild(), await session.startChild()];
+    await complete(engine, first.sessionId);
+    const open = [{ sessionId: second.sessionId, status: "active" }];
+    expect((await session.pause()).children).toEqual(open);
+    await session.resume();
+    expect((await engine.session(second.sessionId).state()).orphaned).toBeUndefined();
+    expect((await session.rollback(1)).children).toEqual(open);
+    const orphaned = `the session ${session.id} that it was started for has left phase 2`;
+    expect(await engine.session(second.sessionId).state()).toMatchObject({ orphaned });
+    const tool = createWorkflowTool(engine, { actions: ACTION_NAMES });
+    expect(await tool.dispatch({ action: "get_phase", session_id: second.sessionId })).toMatchObject({
+      orphaned: `${orphaned}: this session counts for nothing there any more`,
+    });
+    await session.completePhase(1, { files: ["c"], main: "m" });
+    const third = await session.startChild();
+    expect(await tool.dispatch({ action: "delete_session", session_id: session.id })).toMatchObject({
+      children_left: [{ session_id: third.sessionId, status: "active" }],
+    });
+    expect((await engine.session(third.sessionId).state()).orphaned).toContain("is gone");
+  });
+
+  it("go on while the session is paused, and count afterwards", async () => {
+    const { engine, session } = await built(MAIN);
+    const { sessionId } = await session.startChild();
+    await session.pause();
+    await complete(engine, sessionId);
+    await session.resume();
+    expect(await session.completePhase(2, {})).toMatchObject({ passed: true });
+  });
+});
+
+describe("a session whose second phase was passed by children", () => {
+  it("has them in its history, its audit, and the statistics", async () => {
+    const { engine, session } = await built(EACH);
+    for (const { sessionId } of [await session.startChild(), await session.startChild()])
+      await complete(engine, sessionId);
+    await session.completePhase(2, {});
+    const attempt = (await session.history()).find(({ phase }) => phase === 2);
+    expect(attempt?.children).toHaveLength(2);
+    const audit = await session.audit();
+    expect(audit.children?.map(({ phase, intact }) => [phase, intact])).toEqual([
+      [2, true],
+      [2, true],
+    ]);
+    const { workflows } = await engine.statistics();
+    expect(workflows.map(({ workflowType, children }) => [workflowType, children])).toEqual([
+      ["feature", undefined],
+      ["review", 2],
+    ]);
   });
 });

@@ -172,7 +172,9 @@ describe("the schema of the workflow tool", () => {
     expect(said(["list_workflows", "get_phase", "get_task"], "session_id")).toMatchObject({
       description: "from start; for get_phase, get_task",
     });
-    expect(said(["get_metrics", "get_phase"], "session_id")).toMatchObject({ description: "from start; for get_phase" });
+    expect(said(["get_metrics", "get_phase"], "session_id")).toMatchObject({
+      description: "from start; for get_phase",
+    });
     expect(said(["get_task", "get_phase"], "session_id")).toMatchObject({ description: "from start" });
     expect(said(["get_task", "get_phase"], "task_number")).toEqual({ type: "integer", description: "for get_task" });
     const takers = ["get_phase", "get_task", "complete_task", "complete_phase"] as const;

@@ -43,7 +43,7 @@ async function listWorkflows(
   const listings = await context.engine.listWorkflows();
   const ready = listings.filter((listing) => listing.status === "ready");
   const broken = listings.filter((listing) => listing.status === "broken");
-  ready.sort((one, other) => Number(one.missingVerifiers !== undefined) - Number(other.missingVerifiers !== undefined));
+  ready.sort((one, other) => Number(!canStart(one)) - Number(!canStart(other)));
   const categories = [...new Set(ready.flatMap(({ definition }) => definition.structure.category ?? []))].sort();
   const named = listings.filter((listing) => listing.type === type);
   const known = category !== undefined && categories.includes(category) ? category : undefined;
@@ -92,7 +92,7 @@ async function unfinishedSessions({ engine, actions }: ToolContext): Promise<Wir
 /** Returns the call after a list: the start of the only workflow that can be used, or more about the one that is chosen. */
 function afterList(chosen: readonly WorkflowListing[]): WireObject | undefined {
   const ready = chosen.filter((listing) => listing.status === "ready");
-  const [first, ...others] = ready.filter(({ missingVerifiers }) => missingVerifiers === undefined);
+  const [first, ...others] = ready.filter(canStart);
   if (first === undefined) return undefined;
   if (others.length === 0) return startCall(first.definition.structure);
   return callOf("list_workflows", { workflow_type: "<one of the above>" });
@@ -262,11 +262,19 @@ function workflowLine(listing: WorkflowListing): WireObject {
   return { ...about, ...notReady(listing), ...openNotice(openPhases(phases)) };
 }
 
+/** Returns true if the host has what a workflow needs. */
+function canStart({ missingVerifiers, missingWorkflows }: ReadyListing): boolean {
+  return missingVerifiers === undefined && missingWorkflows === undefined;
+}
+
 /** Says of a workflow that its host can't run why it can't be started. */
-function notReady({ missingVerifiers: missing }: ReadyListing): WireObject {
-  if (missing === undefined) return {};
-  const names = brief(missing.join(", "), LINE_MAX);
-  return { not_ready: `its gates need verifiers that this host lacks: ${names}. Tell the person who runs it.` };
+function notReady({ missingVerifiers: verifiers = [], missingWorkflows: workflows = [] }: ReadyListing): WireObject {
+  const lacks = [
+    ...(verifiers.length === 0 ? [] : [`its gates need verifiers that this host lacks: ${verifiers.join(", ")}`]),
+    ...(workflows.length === 0 ? [] : [`its phases are workflows that this host lacks: ${workflows.join(", ")}`]),
+  ];
+  if (lacks.length === 0) return {};
+  return { not_ready: `${brief(lacks.join("; "), LINE_MAX)}. Tell the person who runs it.` };
 }
 
 function workflowEntry(listing: WorkflowListing): WireObject {

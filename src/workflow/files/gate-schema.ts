@@ -255,7 +255,9 @@ const valueRule = gateObject({ rule: required(filled, VALUE_RULE) });
 const childKeys = {
   workflow: optional(filled, "The type of another workflow: the phase passes when its sessions on that are completed."),
   target: optional(
-    z.union([filled, valueRule]),
+    said(z.union([filled, valueRule]), {
+      words: () => ({ expected: "a path, or an object with a rule", hint: "Write target: {rule: item}, say." }),
+    }),
     "What they work on: a path, or {rule: …}. Default: what this session works on.",
   ),
   options: optional(
