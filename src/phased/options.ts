@@ -23,7 +23,6 @@ import {
   group,
   having,
   isOpen,
-  isOpen,
   key,
   type OptionChecks,
   oneOf,

@@ -23,6 +23,7 @@
  * - plan/: what a session pins of its plan (pin.ts) and how the plan is read (source.ts), which changes a sync accepts
  *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts, tick-text.ts), and what is shown of it
  *   (view.ts)
+ * - children.ts: which children a phase asks for that is a workflow, and when it passes; start-child.ts: how one is started
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was checked
  *   (start-checks.ts): its options, that the workflow's rules can run, and that the host has its verifiers
  * - commands.ts: every command but a start and a submission, such as rollback and pause
@@ -67,7 +68,6 @@ import {
   viewArtifact,
   viewCommits,
 } from "./artifacts.js";
-import type { ChildRequest } from "./children.js";
 import {
   assign,
   deleteSession,
@@ -91,6 +91,7 @@ import { ArtifactNames, Pinned } from "./pinned.js";
 import type { SyncRequest } from "./plan/sync.js";
 import { checkRequest } from "./request-checks.js";
 import { listWorkflows, startSession } from "./start.js";
+import type { ChildRequest } from "./start-child.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory, type RecordedEvent } from "./state/history.js";
@@ -152,7 +153,7 @@ const onSession = {
   completeTask,
   completePhase,
   startChild: async (context: EngineContext, id: SessionId, request: ChildRequest) =>
-    (await import("./children.js")).startChild(context, id, request),
+    (await import("./start-child.js")).startChild(context, id, request),
   submission: findSubmission,
   pause,
   resume,

@@ -20,7 +20,6 @@ import type {
   WaiverResult,
 } from "./approval/requests.js";
 import type { ArtifactView, CommitsRequest, HistoryRequest } from "./artifacts.js";
-import type { ChildRequest } from "./children.js";
 import type {
   AssignRequest,
   Attributed,
@@ -41,6 +40,7 @@ import type { CompleteResult } from "./gate-answer.js";
 import type { Phased, RefusedStep, SessionOperations } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { StartResult } from "./start.js";
+import type { ChildRequest } from "./start-child.js";
 import type { Keyed } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { SessionCommit } from "./state/machine.js";

@@ -24,7 +24,7 @@ export type Assignments =
   | { readonly ok: false; readonly why: string };
 
 /** The most children that a phase can have. */
-export const CHILDREN_MAX = 100;
+const CHILDREN_MAX = 100;
 
 type Compile = (cel: string, gives: "value" | "value of item") => (variables: Record<string, unknown>) => RuleValue;
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { extendWorkflow, workflowToFiles } from "phasegate/compose";
 import { FileContent, loadWorkflow } from "phasegate/fs";
@@ -62,6 +63,8 @@ describe("a phase that is a workflow", () => {
     expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
     expect(definition?.structure.phases[1]?.gate).toEqual(parentOf(EACH).definition.structure.phases[1]?.gate);
     const loaded = await loadWorkflow("examples/parts/release");
+    const written = await readFile("examples/parts/release/phases/2/gate-definition.yaml", "utf8");
+    expect((await gateOf(written.replaceAll("changes.files", "part_1.done"))).lines).toEqual([]);
     expect(defineWorkflow(loaded.input).definition.structure.phases).toMatchObject(
       JSON.parse(
         JSON.stringify(loaded.definition.structure.phases, (key, value) =>
