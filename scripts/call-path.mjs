@@ -15,8 +15,8 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 
-const MAX_FILES = 86;
-const MAX_CALLS = 1200;
+const MAX_FILES = 87;
+const MAX_CALLS = 1210;
 const WARM_UP = 4;
 
 /** The counted functions: the file and place of each, and how often it was called. */

@@ -4,6 +4,7 @@ import { approvalOf } from "../phased/state/decide-gate.js";
 import { missingVerifiers, type Verifiers } from "../phased/verify/run-verifiers.js";
 import type { ContentProvider, RoutedSource, WorkflowListing } from "../ports/content-provider.js";
 import { aboutVerifier } from "../workflow/built-in-verifiers.js";
+import { missingWorkflows } from "../workflow/child-workflow.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 
@@ -21,6 +22,12 @@ export async function logWorkflows(
     return { name, status, diagnostics, missing };
   });
   logListings("workflow", "workflowType", log, named);
+  const types = new Set(listings.flatMap(({ status, type }) => (status === "ready" ? [type] : [])));
+  for (const listing of listings) {
+    const lacks = listing.status === "ready" ? missingWorkflows(listing.definition.structure.phases, types) : undefined;
+    if (lacks !== undefined)
+      log.warn({ workflowType: listing.type, workflows: lacks }, "phases are workflows that are not served");
+  }
   for (const { type, diagnostics } of listings) {
     const hides = diagnostics.some(({ code }) => code === ("WORKFLOW_HIDDEN" satisfies DiagnosticCode));
     if (hides) log.info({ workflowType: type }, "served in place of a workflow of the same name in a later folder");

@@ -25,7 +25,7 @@ const ATTEMPT_STYLES = {
 
 export function attemptLines(attempt: PhaseAttempt, stream: Writable, full: boolean): string[] {
   const { status, startedAt, durationSeconds, problems = [], verification = [], waived = [] } = attempt;
-  const { attempt: number, proofs = [], notes = [], noted, reason, by, uncounted } = attempt;
+  const { attempt: number, children = [], proofs = [], notes = [], noted, reason, by, uncounted } = attempt;
   const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
   return [
@@ -33,6 +33,7 @@ export function attemptLines(attempt: PhaseAttempt, stream: Writable, full: bool
     ...(reason === undefined ? [] : [`  · ${printable(reason)} (${printable(by ?? "")})`]),
     ...problems.map(({ message }) => `  · ${printable(message)}`),
     ...waived.map((one) => `  · ${printable(waivedText(one))}`),
+    ...children.map(({ sessionId, version }) => `  · completed by session ${sessionId}, commit ${version}`),
     ...proofs.map(({ field, proof }) => `  · ${printable(`${field}: see ${proof}`)}`),
     ...notedTexts(noted).map(({ label, text }) => `  · ${printable(`${label}: ${text}`)}`),
     ...notes.map((note) => `  · ${noteText(note)}`),

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import * as z from "zod";
 import type { CounterWarning } from "../approval/guard.js";
 import { waivedText } from "../gate/waivers.js";
-import type { AcceptedInMigration, ApprovedPass } from "../phased/approval/ledger.js";
+import type { AcceptedInMigration, ApprovedPass, AuditedChild } from "../phased/approval/ledger.js";
 import type { Findings } from "../read/model.js";
 import type { RoutedPass } from "../routed/types.js";
 import { command, required, text } from "./command.js";
@@ -17,7 +17,8 @@ const HELP = `
 Two changes are found only with more options. If the newest commits were removed together with the store's record of
 the newest one (the file "head", up to a second old when a process is killed), the rest is a valid shorter log: --receipt
 finds that. Anybody who can write the state can change a log and compute its hashes again, unless the hashes need a key:
-see --hash-key-file. The exit code is 1 if the log was changed, or if an approval in it is not by one of the approvers.`;
+see --hash-key-file. If a phase is a workflow of its own, the logs of its sessions are checked, too, against what this log
+has of them. The exit code is 1 if a log was changed, or if an approval in it is not by one of the approvers.`;
 
 const receiptSchema = z.object({ sessionId: z.string().optional(), version: z.int().positive(), hash: z.string() });
 
@@ -45,7 +46,8 @@ export const auditCommand = command({
     const isChecked = Object.keys(trust.approvers).length > 0;
     if (options.json) printJson(terminal, { sessionId, ...report });
     else printLines(terminal, auditLines(report, isChecked, terminal));
-    if (!report.intact) return EXIT.problems;
+    const children = "children" in report ? (report.children ?? []) : [];
+    if (!report.intact || children.some(({ intact }) => !intact)) return EXIT.problems;
     const { writeReceipt: file } = options;
     if (file !== undefined) {
       await writeFile(file, `${JSON.stringify({ sessionId, ...report.receipt })}\n`).catch((cause: unknown) => {
@@ -68,6 +70,7 @@ function auditLines(report: Findings, isChecked: boolean, { stdout }: Terminal):
     `${styled(stdout, "green", "intact")}: ${counted(version, "commit")}, the newest is ${hash}`,
     ...report.approvals.map((pass) => `  ${approvalLine(pass, isChecked)}`),
     ...("accepted" in report ? (report.accepted ?? []) : []).map((one) => `  ${acceptedLine(one)}`),
+    ...("children" in report ? (report.children ?? []) : []).map((one) => `  ${childLine(one, stdout)}`),
     ...report.warnings.map((warning) => `${styled(stdout, "yellow", "warning")}: ${warningText(warning)}`),
   ];
 }
@@ -91,6 +94,11 @@ function approvalLine(pass: ApprovedPass | RoutedPass, isChecked: boolean): stri
 function acceptedLine({ name, is, reason, by, revision, at, version }: AcceptedInMigration): string {
   const what = `${name} is ${is}: accepted by ${by} for revision ${revision}: ${reason}`;
   return `${printable(what)}, ${timeText(at)}, commit ${version}`;
+}
+
+function childLine({ phase, sessionId, version, intact, reason }: AuditedChild, stream: Terminal["stdout"]): string {
+  const is = intact ? styled(stream, "green", "intact") : styled(stream, "red", "changed");
+  return `phase ${phase} passed with session ${sessionId}, commit ${version}: ${is}${reason === undefined ? "" : `: ${printable(reason)}`}`;
 }
 
 function warningText({ by, key, version, counter, before }: CounterWarning): string {

@@ -16,6 +16,7 @@ import type { Verifier } from "../ports/verifier.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { BUILT_IN, createVerifiers } from "../verifiers/create-verifiers.js";
 import { ruleFault } from "../verifiers/rules.js";
+import { CHILD_CHECK } from "../workflow/child-workflow.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
@@ -185,7 +186,8 @@ async function verifierFaults(
       found.push({ file, ...placeOf(at, text), ...diagnostic });
     for (const check of checksOf(gate)) {
       const { verifier, params } = check;
-      if (own.includes(verifier)) continue;
+      // The engine makes the check of a phase that is a workflow.
+      if (own.includes(verifier) || verifier === CHILD_CHECK) continue;
       if (!Object.hasOwn(allowing, verifier)) {
         if (!unknown.has(verifier)) add(verifier, unknownVerifier(where, verifier, own, verifiers === undefined));
         unknown.add(verifier);

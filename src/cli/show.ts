@@ -189,6 +189,8 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     awaitingWaiver,
     waiverDenied,
     waived,
+    parent: head.parent,
+    children: view.children,
     tasks: tasks.length === 0 ? undefined : tasks.map(({ ready: _, ...task }) => task),
     lastNote,
     createdAt,
@@ -203,6 +205,7 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   const fields: Field[] = [
     ["workflow", `${printable(structure.name)} (${printable(workflowType)}, revision ${printable(revision)})`],
     ["target", printable(target)],
+    ["child of", head.parent && `${head.parent.sessionId}, phase ${head.parent.phase}`],
     ["owner", owner && ownerText(owner)],
     ["status", styledStatus(stream, status) + (status === "completed" ? "" : `, in phase ${phase}`)],
     ["created", timeText(createdAt)],
@@ -218,7 +221,8 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     const isLast = index === phases.length - 1;
     const [, style, mark] = PHASES[phaseState(view, number)];
     const title = `${styled(stream, style, mark)} ${printable(phaseTitle(number, name, phaseInPlan))}`;
-    const below = attempts.flatMap((attempt) => attemptLines(attempt, stream, full));
+    const children = number === phase ? childLines(view.children) : [];
+    const below = [...children, ...attempts.flatMap((attempt) => attemptLines(attempt, stream, full))];
     return [`${isLast ? "└─" : "├─"} ${title}`, ...below.map((line) => `${isLast ? " " : "│"}    ${line}`)];
   });
   const goneLines = gone.flatMap(({ name, attempts }) => [
@@ -226,6 +230,19 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     ...attempts.flatMap((attempt) => attemptLines(attempt, stream, full)).map((line) => `     ${line}`),
   ]);
   return { json, fields, lines: [...lines, ...goneLines], isUnapproved: unapproved !== undefined };
+}
+
+/** Returns the children of the current phase, each in a line; none if it is no workflow. */
+function childLines(view: StateView["children"]): string[] {
+  if (view === undefined) return [];
+  const { workflowType, children, fault } = view;
+  const completed = children.filter(({ status }) => status === "completed").length;
+  const title = `${printable(workflowType)}: ${completed} of ${children.length} completed`;
+  const rows = children.map(({ target, sessionId, status, phase, total }) => {
+    const where = status === "active" ? ` in phase ${phase} of ${total}` : "";
+    return `  · ${printable(target)}: ${status.replace("_", " ")}${where}${sessionId === undefined ? "" : `, ${sessionId}`}`;
+  });
+  return [title, ...rows, ...(fault === undefined ? [] : [`  · ${printable(fault)}`])];
 }
 
 /** Returns the attempts at phases that the session's workflow had before it was moved to another definition. */

@@ -109,12 +109,12 @@ const HEADINGS = ["PHASE", "NOW", "DONE", "SKIPPED", "MEDIAN", "P90", "TIME", "A
 /** The columns with numbers, which are aligned to the right. */
 const NUMBERS = HEADINGS.flatMap((heading, column) => (heading === "PHASE" || heading === "TIME" ? [] : [column]));
 
-function workflowLines({ workflowType, sessions, phases }: WorkflowStatistics, stream: Writable): string[] {
+function workflowLines({ workflowType, sessions, children, phases }: WorkflowStatistics, stream: Writable): string[] {
   const total = LIVING.reduce((sum, status) => sum + sessions[status], 0);
   const longest = Math.max(0, ...phases.map(({ time }) => time?.medianSeconds ?? 0));
   const [headings = "", ...rows] = table([HEADINGS, ...phases.map((phase) => cells(phase, longest))], NUMBERS);
   return [
-    `${styled(stream, "bold", printable(workflowType))}: ${counted(total, "session")}`,
+    `${styled(stream, "bold", printable(workflowType))}: ${counted(total, "session")}${children === undefined ? "" : `, ${children} of them for a phase of another`}`,
     styled(stream, "bold", headings),
     ...rows,
     ...section("Why gates refuse, in attempts:", phases.flatMap(fieldRows), stream),

@@ -5,6 +5,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { keyWeight, RecentMap } from "../workflow/cache.js";
+import { hasChildCheck } from "../workflow/child-workflow.js";
 import type { GatePlace } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { GateDefinition } from "../workflow/structure.js";
@@ -109,6 +110,13 @@ export function compileRules(gate: GateDefinition): Promise<CompiledRules> | und
 
 /** Returns the rules of a gate that can't be run at its place: a rule may read artifacts that no earlier phase has. */
 export async function ruleFaults(gate: GateDefinition, place: GatePlace): Promise<readonly Problem[]> {
+  if (hasChildCheck(gate)) {
+    const { childGateFaults } = await import("../rules/child-rules.js");
+    return (await childGateFaults(gate, place)).map(({ at, message, hint }) => {
+      const where = ["workflow", ...at].join(".");
+      return { field: "", problem: "invalid", message: `${where}: ${message}. ${hint}` };
+    });
+  }
   if (gate.kind !== "fields") return [];
   const readsArtifacts = rulesOf(gate).some(({ rule }) => rule.cel.includes("artifacts"));
   if (!readsArtifacts) return (await compileRules(gate))?.faults ?? [];

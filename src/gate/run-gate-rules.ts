@@ -86,15 +86,19 @@ const NO_SESSION = new SessionValue();
 function variablesOf(
   read: readonly FieldDefinition[],
   evidence: JsonObject,
-  { artifacts = {}, plan = {}, session, options = {} }: RuleSurroundings,
+  surroundings: RuleSurroundings,
 ): Variables {
   const given = new EvidenceValue();
   for (const { name, type } of read) {
     const value = submittedValue(evidence, name);
     if (value !== undefined) given.set(name, ruleValue(value, type));
   }
-  const known = session === undefined ? NO_SESSION : sessionValue(session);
-  return { evidence: given, artifacts, plan, session: known, options, value: undefined, params: undefined };
+  return { ...surroundingsOf(surroundings), evidence: given, value: undefined, params: undefined };
+}
+
+/** Returns the variables of a rule that are not the evidence. */
+export function surroundingsOf({ artifacts = {}, plan = {}, session, options = {} }: RuleSurroundings): Variables {
+  return { artifacts, plan, session: session === undefined ? NO_SESSION : sessionValue(session), options };
 }
 
 /** Returns the submitted value of a field; `null` counts as nothing. */

@@ -4,6 +4,7 @@ import { mayOperate, speakerOf } from "../runtime/access.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
+import type { OpenChild } from "./children.js";
 import { executeCommand, loadPlanned, loadSession, requestFor, requirePhase, sessionNow } from "./context.js";
 import { viewText } from "./documents.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
@@ -12,6 +13,7 @@ import { requireWorkflow } from "./start.js";
 import { requireRules, requireVerifiers } from "./start-checks.js";
 import { type Actor, type Keyed, landing } from "./state/commands.js";
 import type { PhaseComparison } from "./state/compare-phases.js";
+import type { SessionHead } from "./state/head.js";
 import { isOneOf, type PhasedSession, requireEvent } from "./state/machine.js";
 import { acceptRefusal, moveTo } from "./state/migration.js";
 import type { TaskPairs } from "./state/task-notes.js";
@@ -39,6 +41,8 @@ export interface PauseResult extends Changed {
   readonly pausedAt: string;
   /** The note of the request. */
   readonly note?: string;
+  /** The children that can go on meanwhile, if the phase is a workflow. None if missing, and in a repeated answer. */
+  readonly children?: readonly OpenChild[];
 }
 
 /** A resumed session. */
@@ -69,6 +73,8 @@ export interface RollbackResult extends ChangedPhase {
   readonly cleared: readonly number[];
   /** The phases that the workflow's rules skipped again, `to` or those after it. None if missing. */
   readonly skipped?: readonly SkippedPhase[];
+  /** The children that count for nothing any more and are not completed. None if missing, and in a repeated answer. */
+  readonly children?: readonly OpenChild[];
 }
 
 /** Who asks for something on behalf of the host, and why: recorded in the log, and shown by `history`. */
@@ -106,6 +112,8 @@ export interface AssignRequest extends Attributed {
 export interface DeleteResult {
   /** The id, which is never used again. */
   readonly sessionId: SessionId;
+  /** The children that stay, and count for nothing any more. None if missing. */
+  readonly children?: readonly OpenChild[];
 }
 
 export async function pause(
@@ -115,7 +123,7 @@ export async function pause(
 ): Promise<PauseResult> {
   const command = { type: "pause", operator, note } as const;
   const { sessionId, at, head, replayed } = await executeCommand(context, id, command, idempotencyKey);
-  return { sessionId, replayed, phase: head.phase, pausedAt: at, note };
+  return { sessionId, replayed, phase: head.phase, pausedAt: at, note, children: await childrenOf(context, head) };
 }
 
 export async function resume(
@@ -155,12 +163,19 @@ export async function rollback(
   request: Keyed & { readonly to: number; readonly as?: Actor },
 ): Promise<RollbackResult> {
   const { to, as: given, idempotencyKey } = request;
-  const { summary } = await checkReadable(context, id, to);
+  const { summary, head } = await checkReadable(context, id, to);
   const by = speakerOf(context.caller, "rollback", summary, given);
   const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
   const { from, cleared } = requireEvent(outcome, "rolled_back");
   const skipped = skippedIn(outcome.events, await context.pinned.structure(outcome));
-  return { ...(await changedPhase(context, outcome)), from, to, cleared, skipped };
+  const children = outcome.replayed ? undefined : await childrenOf(context, head);
+  return { ...(await changedPhase(context, outcome)), from, to, cleared, skipped, children };
+}
+
+/** Returns the children of a state that are not completed; undefined if there are none. */
+async function childrenOf(context: EngineContext, head: SessionHead): Promise<readonly OpenChild[] | undefined> {
+  if (head.children === undefined) return undefined;
+  return (await import("./children.js")).openChildren(context, head);
 }
 
 export async function movePast(
@@ -266,8 +281,11 @@ export async function deleteSession(
   { by: operator, note: reason }: Pick<Attributed, "by" | "note">,
 ): Promise<DeleteResult> {
   const tombstone = () => executeCommand(context, sessionId, { type: "delete", reason, operator });
+  // A damaged log names none.
+  const before = await context.kernel.find(sessionId).catch(() => undefined);
+  const children = before && (await childrenOf(context, before.head));
   await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "deleteSession"));
-  return { sessionId };
+  return { sessionId, children };
 }
 
 /**

@@ -17,6 +17,7 @@ import { validateWaived } from "../gate/waivers.js";
 import type { PreparedOr } from "../log/log.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { Skips } from "../rules/options.js";
+import { childWorkflowOf } from "../workflow/child-workflow.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import { type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
@@ -36,7 +37,7 @@ import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type CompleteResult, describe, isGateEvent, ruleSurroundings } from "./gate-answer.js";
 import { landing, submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
-import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
+import type { ChildReceipt, EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
 import { type PhasedSession, requireEvent } from "./state/machine.js";
 import type { Noted } from "./state/noted.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
@@ -139,6 +140,8 @@ interface Evaluation {
     readonly output?: ValueRef;
     readonly evidenceHash?: string;
     readonly unmet?: ReadonlyMap<string, string>;
+    readonly children?: readonly ChildReceipt[] | undefined;
+    readonly uncounted?: true | undefined;
   };
   readonly payloads: readonly Payload[];
   /** Those of the phase that is entered. */
@@ -260,6 +263,7 @@ async function evaluate(
   const { done = [], givenUp } = session.head.tasks ?? {};
   const evidence = gate.kind === "plan" ? withNoted(claimed, plannedIds(phase, done)) : claimed;
   const lookups = proofs.length === 0 ? [] : lookupsFor(context, proofs);
+  const child = childWorkflowOf(gate);
   const hasChecks = checksOf(gate).length + lookups.length > 0;
   // Verifiers must not run, and nothing must be measured, for a phase that another host has already completed.
   if (hasChecks || telemetry !== undefined) await confirm();
@@ -271,19 +275,25 @@ async function evaluate(
   const made =
     outputOf(schemaResult, evidence, structure) ??
     (proofs.length === 0 && said === undefined && evidence === claimed ? undefined : evidence);
-  const output = made === undefined ? undefined : storeValue(made);
   const contradicted =
     gate.kind === "plan" && givenUp !== undefined ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp)) : [];
   const { sessionId, head } = session;
   const about = { sessionId, workflowType: structure.type, phase: phase.number, attempt: head.attempts + 1 };
+  // A program may run for minutes; this reads a few logs.
+  const children =
+    child && (await (await import("./children.js")).checkChildren(context, session, structure, phase, child));
+  const handedOn = children?.completed?.artifact ?? made;
+  const output = handedOn === undefined ? undefined : storeValue(handedOn);
   const checks = {
     enforcement,
     found: [...(said?.problems ?? []), ...(claims?.problems ?? []), ...contradicted],
     schemaResult,
     surroundings: () => ruleSurroundings(context, session, structure, phase),
-    verify: hasChecks
-      ? () => verifyEvidence(context, session, structure, phase, evidence, lookups, followed)
-      : undefined,
+    verify: children
+      ? () => Promise.resolve(children)
+      : hasChecks
+        ? () => verifyEvidence(context, session, structure, phase, evidence, lookups, followed)
+        : undefined,
   };
   const judged = await (telemetry === undefined
     ? judge(gate, evidence, checks)
@@ -308,6 +318,8 @@ async function evaluate(
       evidence: stored.ref,
       proofs,
       output: output?.ref,
+      children: children?.completed?.receipts,
+      uncounted: children && true,
       unmet: said?.unmet.size ? said.unmet : undefined,
       evidenceHash: asksPerson ? hashEvidence(submission.evidence) : undefined,
     },

@@ -19,6 +19,8 @@ import type { VerifyContext } from "./verify/run-verifiers.js";
 export interface EngineContext extends Pick<VerifyContext, "beginnings" | "onChecks"> {
   readonly options: ResolvedOptions;
   readonly kernel: PhasedKernel;
+  /** The same for all sessions, also those that the caller may not see: a session's own children. */
+  readonly wholeKernel: PhasedKernel;
   readonly workflows: WorkflowList;
   readonly pinned: Pinned;
   readonly artifactNames: ArtifactNames;

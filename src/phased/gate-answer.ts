@@ -10,6 +10,7 @@ import { droppedIds } from "../gate/plan-gate.js";
 import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
 import { unaskedFields, waivableProblems, waivedNames } from "../gate/waivers.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
+import { hasChildCheck } from "../workflow/child-workflow.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import { PhaseNames } from "../workflow/phase-names.js";
@@ -19,7 +20,7 @@ import { loadArtifacts } from "./artifacts.js";
 import { gateAsked, requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
 import { asksNoMore, exhausted, isWaiverOpen } from "./state/commands.js";
-import type { EventOf, SessionEvent, Verification, Waived } from "./state/events.js";
+import type { EventOf, Parent, SessionEvent, Verification, Waived } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
 import { isOneOf, type PhasedSession } from "./state/machine.js";
 
@@ -52,6 +53,8 @@ export type CompleteResult = {
       readonly nextPhase: PhaseDefinition | null;
       /** The phases that the workflow's rules skipped on the way there. None if missing. */
       readonly skipped?: readonly SkippedPhase[];
+      /** The session and phase that this session was started for, if it is a child. */
+      readonly parent?: Parent | undefined;
       /** What was written into the session's plan, if the phase comes from one. */
       readonly ticks?: TickReport;
       /** What was not required, since a person had waived it. */
@@ -128,6 +131,7 @@ export function describe(
         waived === undefined ? names : withoutWaived(names, requirePhase(structure, event.phase), waived),
       warnings,
       nextPhase,
+      parent: head.parent,
       skipped: skippedIn(events, structure),
       ticks,
       waived,
@@ -220,6 +224,7 @@ function planFacts({ number, goal, estimatedDuration }: NonNullable<PhaseDefinit
 
 /** Returns true if a rule contains the name. A false positive only costs reading the log. */
 function asksFor(name: string, gate: GateDefinition): boolean {
+  if (hasChildCheck(gate)) return true;
   return gate.kind === "fields" && rulesOf(gate).some(({ rule }) => rule.cel.includes(name));
 }
 

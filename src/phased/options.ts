@@ -12,6 +12,7 @@ import type { ContentProvider, PlanSource, SourceParser } from "../ports/content
 import { type SessionStatus, type StorageAdapter, storageCheck } from "../ports/storage-adapter.js";
 import { type Telemetry, telemetryCheck } from "../ports/telemetry.js";
 import type { Verifier } from "../ports/verifier.js";
+import { CHILD_CHECK } from "../workflow/child-workflow.js";
 import {
   callable,
   check,
@@ -173,7 +174,12 @@ const isQuotas = (value: unknown) =>
 export const sharedChecks = {
   storage: storageCheck,
   enforcement: optionally(oneOf("strict", "as-defined")),
-  verifiers: optionally(having("an object of verifiers by name")),
+  verifiers: optionally(
+    check(
+      `an object of verifiers by name, without ${CHILD_CHECK}, which is the engine's own`,
+      (given) => isOpen(given) && !Object.hasOwn(given, CHILD_CHECK),
+    ),
+  ),
   hashKey: optionally(key),
   approvers: optionally(either("approvers by name, or a function", having(""), callable)),
   allowUnsignedApprovals: optionally(flag),

@@ -23,6 +23,7 @@
  * - plan/: what a session pins of its plan (pin.ts) and how the plan is read (source.ts), which changes a sync accepts
  *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts, tick-text.ts), and what is shown of it
  *   (view.ts)
+ * - children.ts: which children a phase asks for that is a workflow, and when it passes; start-child.ts: how one is started
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was checked
  *   (start-checks.ts): its options, that the workflow's rules can run, and that the host has its verifiers
  * - commands.ts: every command but a start and a submission, such as rollback and pause
@@ -45,7 +46,7 @@ import { linkTo, notificationOf } from "../runtime/notifier.js";
 import { isStepAhead } from "../runtime/operations.js";
 import { WorkflowList } from "../workflow/files/workflow-list.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import { type AcceptedInMigration, PHASED_APPROVALS, type SessionAudit } from "./approval/ledger.js";
+import { type AcceptedInMigration, type AuditedChild, PHASED_APPROVALS, type SessionAudit } from "./approval/ledger.js";
 import {
   type ApproveRequest,
   type DenyRequest,
@@ -90,6 +91,7 @@ import { ArtifactNames, Pinned } from "./pinned.js";
 import type { SyncRequest } from "./plan/sync.js";
 import { checkRequest } from "./request-checks.js";
 import { listWorkflows, startSession } from "./start.js";
+import type { ChildRequest } from "./start-child.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory, type RecordedEvent } from "./state/history.js";
@@ -137,7 +139,7 @@ const onSession = {
     if (context.caller !== undefined) await loadSession(context, id);
     const report = await context.approvalGuard.audit(id, receipt);
     if (report.versions === 0 && report.intact) throw await sessionNotFound(context, id);
-    return report.intact ? { ...report, ...(await acceptedIn(context, id)) } : report;
+    return report.intact ? { ...report, ...(await foundIn(context, id)) } : report;
   },
   getApproval: shows(viewRequest),
   getWaiver: shows(viewWaiverRequest),
@@ -150,6 +152,8 @@ const onSession = {
     decideWaiver(context, id, "deny", request),
   completeTask,
   completePhase,
+  startChild: async (context: EngineContext, id: SessionId, request: ChildRequest) =>
+    (await import("./start-child.js")).startChild(context, id, request),
   submission: findSubmission,
   pause,
   resume,
@@ -167,18 +171,36 @@ const onSession = {
   deleteSession,
 };
 
-/** Returns the differences of definitions that were accepted in migrations; nothing if there are none. */
-async function acceptedIn({ kernel }: EngineContext, id: SessionId): Promise<Pick<SessionAudit, "accepted">> {
+/**
+ * Returns the differences of definitions that were accepted in migrations, and the children that phases have passed with, each
+ * audited; nothing of what there is none of.
+ */
+async function foundIn(
+  { kernel, approvalGuard }: EngineContext,
+  id: SessionId,
+): Promise<Pick<SessionAudit, "accepted" | "children">> {
   const accepted: AcceptedInMigration[] = [];
+  const children: AuditedChild[] = [];
   for await (const { events, version, at } of kernel.log(id)) {
     for (const event of events) {
-      if (event.type !== "migrated") continue;
-      const { by, structure } = event;
-      const { revision } = structure;
-      accepted.push(...(event.accepted ?? []).map((one) => ({ ...one, by, revision, version, at })));
+      if (event.type === "migrated") {
+        const { by, structure } = event;
+        const { revision } = structure;
+        accepted.push(...(event.accepted ?? []).map((one) => ({ ...one, by, revision, version, at })));
+      } else if (event.type === "gate_passed") {
+        for (const { sessionId, ...receipt } of event.children ?? []) {
+          const report = await approvalGuard.audit(parseSessionId(sessionId), receipt);
+          const { intact } = report;
+          const reason = report.intact ? undefined : report.reason;
+          children.push({ phase: event.phase, sessionId, version: receipt.version, intact, reason });
+        }
+      }
     }
   }
-  return accepted.length === 0 ? {} : { accepted };
+  return {
+    ...(accepted.length === 0 ? {} : { accepted }),
+    ...(children.length === 0 ? {} : { children }),
+  };
 }
 
 /** The operations on one session: what each takes, and what it answers. */
@@ -258,7 +280,18 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const workflows = new WorkflowList(options.content, options.clock);
   const onChecks: VerifyContext["onChecks"] = ({ sessionId }, checks) =>
     notifications.notify("verifying", { sessionId, ...checks });
-  return { options, kernel, workflows, pinned, artifactNames, beginnings, onChecks, approvalGuard, notifications };
+  return {
+    options,
+    kernel,
+    wholeKernel: kernel,
+    workflows,
+    pinned,
+    artifactNames,
+    beginnings,
+    onChecks,
+    approvalGuard,
+    notifications,
+  };
 }
 
 /** Checks and reads a watched commit; undefined if it is behind an approval that this host does not accept. */
@@ -278,6 +311,9 @@ function announce(
   switch (event.type) {
     case "started":
       return notifications.notify("started", { ...of, phase: event.structure.startPhase });
+    case "child_claimed":
+      // The child's own start is told.
+      return;
     case "assigned":
       return notifications.notify("assigned", { ...of, by: event.by });
     case "phase_entered":

@@ -83,6 +83,7 @@ const CHECKS = {
   assign: { ...keyed, owner: ownerCheck, by: text, note: optionally(text) },
   migrate: { ...keyed, by: text, accept: accepted },
   migration: { accept: accepted },
+  startChild: { ...keyed, item: optionally(number) },
   syncPlan: { ...noted, ...caller, preview: optionally(flag) },
   deleteSession: { by: optionally(text), note: optionally(text) },
   requestWaiver: { ...keyed, phase: number, fields: anything, reason: anything },

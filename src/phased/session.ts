@@ -39,6 +39,8 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased, RefusedStep, SessionOperations } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
+import type { StartResult } from "./start.js";
+import type { ChildRequest } from "./start-child.js";
 import type { Keyed } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { SessionCommit } from "./state/machine.js";
@@ -248,6 +250,17 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
   /** Returns every failure at a gate, oldest first. */
   errors(): Promise<readonly GateFailure[]> {
     return this.#run("errors", {});
+  }
+
+  /**
+   * Starts a child of this session: a session on the workflow that the current phase is. A child that was started before is
+   * returned, `replayed`. Several agents get a child each: without `item` it is the first that is not started.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the phase is no workflow, all children are started, or its rules give none.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} What {@link Engine.start} throws.
+   */
+  startChild(request: ChildRequest = {}): Promise<StartResult> {
+    return this.#run("startChild", request);
   }
 
   /**

@@ -20,6 +20,7 @@ import {
   unknownOptions,
 } from "../rules/options.js";
 import { aboutVerifier } from "../workflow/built-in-verifiers.js";
+import { CHILD_CHECK } from "../workflow/child-workflow.js";
 import { sinceFault } from "../workflow/gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
@@ -251,6 +252,8 @@ export async function faultOf(
   verifiers: Verifiers,
 ): Promise<string | undefined> {
   const verifier = verifierOf(verifiers, name);
+  // The engine makes this check itself.
+  if (name === CHILD_CHECK) return undefined;
   if (verifier === undefined) {
     return `the verifier ${shown(name)} is not registered${orNearest(name, Object.keys(verifiers), shown)}`;
   }

@@ -9,10 +9,12 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { Owner } from "../ports/actor.js";
+import type { FullClock } from "../ports/clock.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { listSeen, ownerFor, requireOwnPlace } from "../runtime/access.js";
+import { childWorkflowOf, missingWorkflows } from "../workflow/child-workflow.js";
 import { type Diagnostic, weakerGates } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
@@ -43,6 +45,7 @@ import {
   requireVerifiers,
 } from "./start-checks.js";
 import { landing, tooManyActive } from "./state/commands.js";
+import type { Parent } from "./state/events.js";
 import type { PhasedCommand } from "./state/transition.js";
 import { missingVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
@@ -110,6 +113,18 @@ const OTHERS_MAX = 10;
 /** Starts a session. */
 export async function startSession(context: EngineContext, request: StartRequest): Promise<StartResult> {
   checkRequest("start", request);
+  return begin(context, request);
+}
+
+/** A session of another one, whose phase it is. */
+interface ChildStart {
+  readonly parent: Parent;
+  /** Returns the id that the child has in its parent's log; another one than `unusable`, which was used before. */
+  readonly claim: (unusable: SessionId | undefined) => Promise<SessionId>;
+}
+
+/** Starts a session, or a child of another one: everything is checked before the parent's log says that there is one. */
+export async function begin(context: EngineContext, request: StartRequest, child?: ChildStart): Promise<StartResult> {
   const { options } = context;
   const definition = await requireWorkflow(options, request.workflowType);
   const target = await checkTarget(options, request.target, definition.structure);
@@ -120,6 +135,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
   await requireVerifiers(structure, options);
+  await requireChildren(context, structure);
   await requireFittingOptions(structure, settings, options);
   await requireRules(definition, options.clock);
   const hasSkips = structure.phases.some(({ skipWhen }) => skipWhen !== undefined);
@@ -131,7 +147,8 @@ export async function startSession(context: EngineContext, request: StartRequest
   if (first !== undefined) await readText(context, structure, target, first);
   await checkSessionLimit(context, keyed);
   const others = await openSessionsOn(context, structure.type, target);
-  const started = await appendStart(context, structure, { target, settings, position, skips, owner }, keyed);
+  const beginning = { target, settings, position, skips, owner, parent: child?.parent };
+  const started = await appendStart(context, structure, beginning, keyed, child?.claim);
   if (!started.replayed) context.pinned.remember(started, structure, settings);
   const session = await sessionNow(context, started);
   const loaded = { session, structure: await context.pinned.structure(session) };
@@ -156,12 +173,34 @@ export async function startSession(context: EngineContext, request: StartRequest
 /** Lists all workflows; broken ones with their diagnostics, others with the verifiers that this engine lacks. */
 export async function listWorkflows({ workflows, options }: EngineContext): Promise<readonly WorkflowListing[]> {
   const listings = await workflows.all();
+  const types = new Set(listings.flatMap(({ status, type }) => (status === "ready" ? [type] : [])));
   return listings.map((listing) => {
     if (listing.status === "broken") return listing;
     const { structure } = listing.definition;
     const diagnostics = [...listing.diagnostics, ...weakerGates(structure)];
-    return { ...listing, diagnostics, missingVerifiers: missingVerifiers(structure, options.verifiers) };
+    return {
+      ...listing,
+      diagnostics,
+      missingVerifiers: missingVerifiers(structure, options.verifiers),
+      missingWorkflows: missingWorkflows(structure.phases, types),
+    };
   });
+}
+
+/**
+ * Throws `DEFINITION_INVALID` if a phase is a workflow that this host does not have: the session would get stuck there. What
+ * that workflow itself needs is checked when it is started.
+ */
+async function requireChildren({ options }: EngineContext, { type, phases }: WorkflowStructure): Promise<void> {
+  for (const { number, gate } of phases) {
+    const child = childWorkflowOf(gate)?.type;
+    if (child === undefined || (await options.content.definition(child)) !== undefined) continue;
+    const problem = `phase ${number} is the workflow ${shown(child)}, which does not exist`;
+    throw new PhasegateError("DEFINITION_INVALID", `${type} can't be started: ${problem}`, {
+      remedy: "The host must serve that workflow, too: list the workflows to see what there is.",
+      details: { workflowType: type, diagnostics: [problem] },
+    });
+  }
 }
 
 /** Returns the newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the most similar type. */
@@ -253,6 +292,7 @@ interface Beginning {
   readonly position: number;
   readonly skips: Skips | undefined;
   readonly owner: Owner | undefined;
+  readonly parent: Parent | undefined;
 }
 
 /** Called before anything is written, so that a failing list fails the start. */
@@ -270,19 +310,21 @@ async function openSessionsOn(context: EngineContext, workflowType: string, targ
 async function appendStart(
   context: EngineContext,
   structure: WorkflowStructure,
-  { target, settings, position, skips, owner }: Beginning,
+  { target, settings, position, skips, owner, parent }: Beginning,
   keyed: KeyedStart | undefined,
+  claim: ChildStart["claim"] | undefined,
 ): Promise<PhasedOutcome> {
   const { limits, clock } = context.options;
-  const command = { command: { type: "start", target, options: settings, owner } as const, structure, limits, skips };
+  const start = { type: "start", target, options: settings, owner, parent } as const;
+  const command = { command: start, structure, limits, skips };
   const prepare = async (sessionId: SessionId) => {
     const session = { sessionId, head: { workflowType: structure.type, target }, options: settings };
     return withBegun(command, await beginPhase(context, session, structure, position));
   };
+  if (claim !== undefined) return startClaimed(context, prepare, claim);
   if (keyed !== undefined) return startKeyed(context, prepare, keyed);
-  const stamp = timeStamp(clock.now());
   for (;;) {
-    const id = sessionIdFor(structure.type, target, `${stamp}_${randomEnd(clock.newId())}`);
+    const id = newSessionId(clock, structure.type, target);
     try {
       const started = await context.kernel.execute(
         id,
@@ -296,6 +338,35 @@ async function appendStart(
       if (!isPhasegateError(error, "CONFLICT") && !isPhasegateError(error, "TAMPERED")) throw error;
     }
   }
+}
+
+/** Thrown if somebody else was faster: nothing was started. */
+export class ChildTaken extends Error {}
+
+/** A child whose session was deleted is claimed again, under another id. */
+async function startClaimed(
+  { kernel }: EngineContext,
+  prepare: (id: SessionId) => Promise<Prepared<PhasedCommand>>,
+  claim: ChildStart["claim"],
+): Promise<PhasedOutcome> {
+  for (let used: SessionId | undefined; ; ) {
+    const id = await claim(used);
+    try {
+      const started = await kernel.execute(id, (current) =>
+        current === undefined ? prepare(id) : { answer: "id in use" as const },
+      );
+      if ("answer" in started) throw new ChildTaken();
+      return started;
+    } catch (error) {
+      if (!isPhasegateError(error, "CONFLICT")) throw error;
+      used = id;
+    }
+  }
+}
+
+/** Returns an unused id for a session that is started now. */
+export function newSessionId(clock: FullClock, workflowType: string, target: string): SessionId {
+  return sessionIdFor(workflowType, target, `${timeStamp(clock.now())}_${randomEnd(clock.newId())}`);
 }
 
 /** Throws `CONFLICT` if the session that the key has started was deleted, or is the caller's no more. */

@@ -11,6 +11,8 @@ export interface WorkflowStatistics {
   readonly workflowType: string;
   /** The number of sessions in each state. */
   readonly sessions: SessionCounts;
+  /** The number of those that were started for a phase of another session. Missing if there are none. */
+  readonly children?: number;
   /** The phases that a session has now or has worked at, by number. */
   readonly phases: readonly PhaseStatistics[];
 }
@@ -127,6 +129,7 @@ function sumWorkflow(tallies: readonly SessionTally[]): WorkflowStatistics {
   return {
     workflowType: tallies[0]?.workflowType ?? "",
     sessions,
+    children: tallies.filter(({ child }) => child).length || undefined,
     phases: [...phases].sort(([one], [other]) => one - other).map(([phase, of]) => of.view(phase, names.get(phase))),
   };
 }

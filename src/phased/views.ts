@@ -4,12 +4,14 @@
  */
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
+import { hasChildCheck } from "../workflow/child-workflow.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import { phaseNow, viewAwaited, viewDenial, viewWaivers, type WaiversView } from "./approval/requests.js";
 import { type ArtifactView, loadArtifacts, readEvents } from "./artifacts.js";
+import type { ChildrenView } from "./children.js";
 import { loadPlanned, phaseAsked, requirePhase } from "./context.js";
 import {
   filled,
@@ -24,7 +26,9 @@ import {
 import type { EngineContext, LoadedSession, TextView } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/commands.js";
+import type { Parent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
+import type { PhasedSession } from "./state/machine.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
 import { type LastNote, type PhaseTask, tasksOf } from "./state/task-notes.js";
 import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
@@ -52,6 +56,14 @@ export interface SessionFacts {
    * Missing if there are none.
    */
   readonly unrecorded?: readonly { readonly verifier: string; readonly failed?: string }[];
+  /** The session and phase that it was started for, if it is a child. */
+  readonly parent?: Parent | undefined;
+}
+
+/** What a view of a child says of its parent. */
+interface ChildNotice {
+  /** Why it counts for nothing, if it does: its parent is gone, or has left the phase. */
+  readonly orphaned?: string | undefined;
 }
 
 /** A document of the workflow as an agent may see it. */
@@ -81,11 +93,13 @@ interface ReadView extends TextView {
 }
 
 /** A phase as an agent may see it. */
-export interface PhaseView extends SessionFacts, ReadView, WaiversView {
+export interface PhaseView extends SessionFacts, ReadView, WaiversView, ChildNotice {
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
   /** The type of the session's workflow. */
   readonly workflowType: string;
+  /** The children of the phase, if it is the current one and a workflow. */
+  readonly children?: ChildrenView | undefined;
   /** The names of earlier phases' artifacts, by phase. */
   readonly artifacts: ReadonlyMap<number, readonly string[]>;
   /** The approval that the session waits for, if it does. */
@@ -109,7 +123,7 @@ export interface UnapprovedView extends UnapprovedPass {
 }
 
 /** The state of a session. */
-export interface StateView extends SessionFacts, WaiversView {
+export interface StateView extends SessionFacts, WaiversView, ChildNotice {
   /** The version of the last commit. */
   readonly version: number;
   /** A receipt for {@link Session.audit}: keep it outside the storage. */
@@ -128,6 +142,8 @@ export interface StateView extends SessionFacts, WaiversView {
   readonly waivedPhases: readonly number[];
   /** The tasks of the current phase, and which of them are done. */
   readonly tasks: readonly PhaseTask[];
+  /** The children of the current phase, if that is a workflow. */
+  readonly children?: ChildrenView | undefined;
   /** The last note on a task of the current phase. */
   readonly note?: Readonly<LastNote>;
   /** The plan that its phases come from, if they do. */
@@ -201,7 +217,21 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     ...waivers,
     plan,
     awaiting,
+    children: number === head.phase ? await childrenNow(context, loaded) : undefined,
+    orphaned: await orphanedNow(context, session),
   };
+}
+
+/** Returns the children of the current phase; undefined if it is no workflow. */
+async function childrenNow(context: EngineContext, loaded: LoadedSession): Promise<ChildrenView | undefined> {
+  const gate = loaded.structure.phases[loaded.session.head.position]?.gate;
+  if (gate === undefined || !hasChildCheck(gate)) return undefined;
+  return (await import("./children.js")).viewChildren(context, loaded);
+}
+
+async function orphanedNow(context: EngineContext, session: PhasedSession): Promise<string | undefined> {
+  if (session.head.parent === undefined) return undefined;
+  return (await import("./children.js")).orphaned(context, session);
 }
 
 /** Returns a task of the current phase or of a completed one. Throws `PHASE_LOCKED` or `TASK_NOT_FOUND`. */
@@ -273,6 +303,8 @@ export async function viewState(context: EngineContext, loaded: LoadedSession): 
     ...stateOf(context, loaded),
     ...(await planOf(context, loaded, waivers.waived)),
     ...waivers,
+    children: await childrenNow(context, loaded),
+    orphaned: await orphanedNow(context, session),
     awaiting: await viewAwaited(context, session),
     denied: await viewDenial(context, session, structure),
   };
@@ -324,6 +356,7 @@ export function factsOf(
     awaitingApproval: head.status === "active" && head.awaiting !== undefined,
     waitsForWaiver: isWaiverOpen(head),
     waiverRefused: head.waiver?.denied === true,
+    parent: head.parent,
     exhausted: head.status !== "completed" && exhausted(head, context.options.limits) !== undefined,
     unrecorded: unrecorded.length === 0 ? undefined : unrecorded,
   };

@@ -18,6 +18,8 @@ export type WorkflowListing =
       readonly diagnostics: readonly Diagnostic[];
       /** The verifiers that its gates need and the engine lacks, so that it can't be started. An engine sets it. */
       readonly missingVerifiers?: readonly string[] | undefined;
+      /** The workflows that its phases are and the engine lacks, so that it can't be started. An engine sets it. */
+      readonly missingWorkflows?: readonly string[] | undefined;
     }
   | {
       readonly status: "broken";

@@ -7,7 +7,8 @@ import type { BrokenSession, ListedSession } from "../engine/lists.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Drawing } from "../graph/graph.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
-import type { Verification } from "../phased/state/events.js";
+import type { ChildrenView } from "../phased/children.js";
+import type { Parent, Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
 import type { PhaseStatistics, WorkflowStatistics } from "../phased/sums.js";
 import type { RoutedAudit } from "../routed/approvals.js";
@@ -206,6 +207,10 @@ const phased = z.object({
   /** What the workflow lets the host do at the current phase. */
   may: z.object({ skip: z.boolean(), override: z.boolean() }),
   drawing: whole<Drawing>(),
+  /** The session that it is a child of, and the phase of that. */
+  parent: z.optional(whole<Parent>()),
+  /** The children of the current phase, if that is a workflow. */
+  children: z.optional(whole<ChildrenView>()),
   plan: z.optional(z.object({ path: text, changed: maybeText, unreadable: maybeText })),
   awaiting: z.optional(waiting),
   /** What the person has to know first: attempts used up, a plan that changed, a missing snapshot. */

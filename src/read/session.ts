@@ -80,6 +80,8 @@ async function phasedDetail(engine: Engine, summary: ListedSession): Promise<Pha
           ]
         : []),
     ],
+    parent: state.parent,
+    children: state.children,
     plan: state.plan,
     awaiting: await waitingIn(session, state, attempts),
     unapproved: state.unapproved?.message,

@@ -3,6 +3,7 @@
  * reads another one could never be evaluated, so its gate would stay shut.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
+import { hasChildCheck } from "../workflow/child-workflow.js";
 import type { EarlierPhase, GatePlace } from "../workflow/gate-definition.js";
 import { fieldsGiven } from "../workflow/json-schema.js";
 import { nearest, shown } from "../workflow/names.js";
@@ -16,6 +17,8 @@ export function earlierPhases({ phase, phases, before = [], startPhase = 0 }: Ga
 }
 
 function fieldsOf({ gate, schema }: EarlierPhase): readonly string[] | undefined {
+  // Its artifacts are those of another workflow.
+  if (hasChildCheck(gate)) return undefined;
   if (gate.kind === "fields") return gate.fields.map(({ name }) => name);
   return schema && fieldsGiven(schema);
 }

@@ -22,7 +22,7 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
   const fault = unknownKey(nodes, scope) ?? artifactFault(nodes, scope.earlier) ?? badPattern(nodes, patterns);
   if (fault !== undefined) return faultOf(cel, ...fault);
   if (!valid) return explainFault(cel, error, scope);
-  if (type !== "bool") {
+  if (type !== "bool" && scope.givesAny !== true) {
     const found = type === undefined || type === "dyn" ? "a value of any type" : typeInWords(type);
     const hint = `Compare it with something, as in ${cel.length < 40 ? cel : "…"} == true.`;
     return faultOf(cel, `a rule must give true or false, and this one gives ${found}`, hint);
@@ -41,6 +41,9 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
 /** The result of a rule, and why it could not be evaluated. */
 export type RuleOutcome = { readonly holds: true } | { readonly holds: false; readonly because?: string };
 
+/** The value that a rule gives, or why it could not be evaluated. */
+export type RuleValue = { readonly value: unknown } | { readonly because: string };
+
 /** Maximum number of steps of one rule: some tens of milliseconds. */
 const STEPS_MAX = 1_000_000;
 
@@ -49,16 +52,28 @@ export function boundedRule(
   { tree, patternSteps, run }: CompiledRule,
   stepsMax = STEPS_MAX,
 ): (variables: Record<string, unknown>) => RuleOutcome {
+  const evaluate = boundedValue({ tree, patternSteps, run }, stepsMax);
+  return (variables) => {
+    const outcome = evaluate(variables);
+    if ("because" in outcome) return { holds: false, ...outcome };
+    return { holds: outcome.value === true };
+  };
+}
+
+/** The same for the value that a rule gives. */
+export function boundedValue(
+  { tree, patternSteps, run }: Pick<CompiledRule, "tree" | "patternSteps" | "run">,
+  stepsMax = STEPS_MAX,
+): (variables: Record<string, unknown>) => RuleValue {
   const isBounded = canGrow(tree);
   return (variables) => {
     try {
       if (isBounded && ruleCost(tree, variables, patternSteps) > stepsMax) {
-        const because = `was not run: on values of this size it could take more than ${stepsMax} steps`;
-        return { holds: false, because };
+        return { because: `was not run: on values of this size it could take more than ${stepsMax} steps` };
       }
-      return { holds: run(variables) === true };
+      return { value: run(variables) };
     } catch (error) {
-      return { holds: false, because: `can't be evaluated: ${failureInWords(error)}` };
+      return { because: `can't be evaluated: ${failureInWords(error)}` };
     }
   };
 }

@@ -90,15 +90,18 @@ async function load(): Promise<RuleLanguage> {
         ["session", Object.keys(SESSION_TYPES)],
       ] as const;
       return {
-        compile: (text, { value, params = {} }) => {
+        compile: (text, { value, params = {}, gives }) => {
           const environment = gate.clone();
           if (value !== undefined) environment.registerVariable("value", RULE_TYPES[value]);
+          if (gives === "value of item") environment.registerVariable("item", "dyn");
           const isAny = params === "any";
           if (!isAny) environment.registerType("params", { ctor: ParamsValue, fields: ruleParams(params).types });
           environment.registerVariable("params", isAny ? "map<string, dyn>" : "params");
           const keys = new Map(isAny ? known : [...known, ["params", Object.keys(params)]]);
-          const variables = value === undefined ? GATE_VARIABLES : ["value", ...GATE_VARIABLES];
-          return compileRule(text, { environment, variables, keys, fields, earlier }, patterns);
+          const own = value !== undefined ? ["value"] : gives === "value of item" ? ["item"] : [];
+          const variables = [...own, ...GATE_VARIABLES];
+          const givesAny = gives !== undefined;
+          return compileRule(text, { environment, variables, keys, fields, earlier, givesAny }, patterns);
         },
       };
     },

@@ -20,6 +20,8 @@ export interface RuleSubject {
   readonly value?: FieldType;
   /** The value of `params`; `any` while it isn't known yet. */
   readonly params?: JsonObject | "any";
+  /** Set for a rule that gives a value of any type; with `item`, it reads one of a list. It has no `evidence`. */
+  readonly gives?: "value" | "value of item";
 }
 
 export interface CompiledRule {
@@ -72,4 +74,6 @@ export interface RuleScope {
   readonly fields?: readonly RuleField[];
   /** The phases whose artifacts it can read, where they are known. */
   readonly earlier?: EarlierPhases;
+  /** True if the rule may give a value of any type, and not only true or false. */
+  readonly givesAny?: boolean;
 }

@@ -17,7 +17,17 @@ import type { Page, SessionQuery, SessionSummary, StorageAdapter } from "../port
 /** The operations of all engines that do more than read, in one table that says who may do what. */
 const MORE_THAN_READING = {
   work: [
-    ...["start", "completePhase", "completeTask", "requestWaiver", "pause", "resume", "retryPhase", "rollback"],
+    ...[
+      "start",
+      "startChild",
+      "completePhase",
+      "completeTask",
+      "requestWaiver",
+      "pause",
+      "resume",
+      "retryPhase",
+      "rollback",
+    ],
     ...["syncPlan", "deleteSession", "advance", "suspend", "cancel", "retry", "delete"],
     ...["createSession", "saveOutput", "completeSession"],
   ],

@@ -142,6 +142,7 @@ export const DIAGNOSTIC_CODES = {
   SINCE_WRONG: "a check compares with the end of a phase that is not an earlier one",
   FAILURE_UNEXPLAINED: "a command must fail, and its output is not looked at",
   RULE_MISPLACED: "a field asks for what only a gate can ask for",
+  WORKFLOW_PHASE_WRONG: "the gate of a phase that is a workflow can't be used",
   RULE_INVALID: "a rule that can't be read, or doesn't fit the evidence that it is about",
   EXAMPLE_WRONG: "a field's example doesn't pass its own gate",
   EXAMPLE_MISSING: "no example was found that a field's rules take",

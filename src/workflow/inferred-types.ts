@@ -5,7 +5,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { FieldType } from "./gate-definition.js";
 import type { JsonObject, JsonValue } from "./json.js";
-import type { FieldGateInput, FieldInput, GateInput, PhaseInput, Workflow } from "./workflow-input.js";
+import type { ChildGateInput, FieldGateInput, FieldInput, GateInput, PhaseInput, Workflow } from "./workflow-input.js";
 
 type Phases = readonly PhaseInput[];
 
@@ -86,7 +86,9 @@ type KnownGate<Gate> = KnownChecks<Gate> &
     ? Only<Gate, FieldGateInput> & {
         readonly fields: { readonly [Name in keyof Fields]: Only<Fields[Name], FieldInput> };
       }
-    : Only<Gate, GateInput>);
+    : Gate extends { readonly workflow: unknown }
+      ? Only<Gate, ChildGateInput>
+      : Only<Gate, GateInput>);
 
 type KnownChecks<Gate> = Gate extends { readonly verify: infer Checks }
   ? {

@@ -195,6 +195,28 @@ export const fieldGateInput = keysOf({
 /** A gate in code with named fields and rules, as a gate file has them. */
 export type FieldGateInput = z.infer<typeof fieldGateInput>;
 
+const valueOrRule = z.custom<string | { readonly rule: string }>(
+  (value) => isText(value) || isText(Object(value).rule),
+  "a text, or { rule: … }",
+);
+
+export const childGateInput = keysOf({
+  /** The type of the workflow. */
+  workflow: filled,
+  /** What its sessions work on: a path, or a rule in CEL that gives one. Default: what this session works on. */
+  target: z.optional(valueOrRule),
+  /** The options that they are started with: values, or rules as `{ rule: "artifacts.plan.depth" }`. Default: none. */
+  options: z.optional(object),
+  /** A rule that gives a list: one session for each of its items, which the other rules read as `item`. Default: one session. */
+  forEach: z.optional(filled),
+  /** True if the phase passes where that list is empty. Default: false. */
+  allowEmpty: z.optional(flag),
+  /** True if the host may let a session pass without them. Default: false. */
+  allowOverride: z.optional(flag),
+});
+/** The gate of a phase that is a workflow: it passes when the sessions on that workflow are completed, and by nothing else. */
+export type ChildGateInput = z.infer<typeof childGateInput>;
+
 export const phaseInput = keysOf({
   /** The number of the phase, 0 or more. Numbers must ascend and may have gaps. Default: its place, if no phase has one. */
   number: z.optional(anyOf<number>()),
@@ -212,8 +234,8 @@ export const phaseInput = keysOf({
   content,
   /** The tasks of the phase, in ascending order of their numbers. */
   tasks: z.optional(list(taskInput)),
-  /** The gate of the phase: a schema, or fields with rules. Without it any evidence object passes. */
-  gate: z.optional(anyOf<GateInput | FieldGateInput>()),
+  /** The gate of the phase: a schema, fields with rules, or another workflow. Without it any evidence object passes. */
+  gate: z.optional(anyOf<GateInput | FieldGateInput | ChildGateInput>()),
   /** True if the host may skip the phase. Default false. */
   skippable: z.optional(flag),
   /**

@@ -24,6 +24,7 @@ const CALLS: Record<string, (engine: Engine, id: string) => Promise<unknown>> = 
   task: (engine, id) => engine.session(id).task(1, 1),
   document: (engine, id) => engine.session(id).document("guide.md"),
   completeTask: (engine, id) => engine.session(id).completeTask(1, 1),
+  startChild: (engine, id) => engine.session(id).startChild(),
   completePhase: (engine, id) => engine.session(id).completePhase(1, built),
   submit: (engine, id) => engine.session(id).submit(1, built, { answerWithinMs: 1000 }),
   submission: (engine, id) => engine.session(id).submission(1, "key", { answerWithinMs: 1000 }),

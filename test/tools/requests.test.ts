@@ -38,7 +38,7 @@ import { built } from "../support/workflows.js";
 /** The required parameters of each action, and the optional ones after a bar. */
 const TAKES: Readonly<Record<Action, string>> = {
   list_workflows: "| workflow_type category cursor",
-  start: "workflow_type | target_file options idempotency_key",
+  start: "| workflow_type target_file options session_id item idempotency_key",
   get_phase: "session_id | phase cursor",
   get_task: "session_id phase task_number | cursor",
   get_document: "session_id path | cursor",
@@ -63,7 +63,7 @@ const TAKES: Readonly<Record<Action, string>> = {
 const VALUES: Readonly<Record<Parameter, unknown>> = {
   ...{ session_id: "s", workflow_type: "w", target_file: "a.ts", path: "core/a.md", category: "c", cursor: "c" },
   ...{ reason: "r", note: "n", checkpoint_note: "n", idempotency_key: "k", status: "paused", outcome: "done" },
-  ...{ phase: 1, task_number: 1, to_phase: 1, skipped: [2], fields: ["a"], options: {}, evidence: {} },
+  ...{ phase: 1, task_number: 1, item: 1, to_phase: 1, skipped: [2], fields: ["a"], options: {}, evidence: {} },
   ...{ reset_evidence: false, brief: true, preview: true },
 };
 
@@ -158,21 +158,23 @@ describe("the schema of the workflow tool", () => {
   it("gives each parameter its type", () => {
     const types = Object.entries(properties).map(([name, property]) => [name, "type" in property ? property.type : ""]);
     const of = (type: string) => types.filter(([, one]) => one === type).map(([name]) => name);
-    expect(of("integer")).toEqual(["phase", "task_number", "to_phase"]);
+    expect(of("integer")).toEqual(["phase", "task_number", "item", "to_phase"]);
     expect(of("boolean")).toEqual(["reset_evidence", "brief", "preview"]);
     expect(of("object")).toEqual(["options", "evidence"]);
     expect(properties.fields).toMatchObject({ type: "array", items: { type: "string" } });
     expect(properties.status).toMatchObject({ enum: ["active", "paused", "completed", "failed"] });
     expect(properties.outcome).toMatchObject({ enum: ["done", "given_up"] });
-    expect(of("string")).toHaveLength(types.length - 10);
+    expect(of("string")).toHaveLength(types.length - 11);
   });
 
   it("says what a parameter is, and which actions take it if they are few", () => {
     const said = (actions: readonly Action[], name: Parameter) => propertiesOf(inputSchema(actions))[name];
-    expect(said(["start", "get_phase", "get_task"], "session_id")).toMatchObject({
+    expect(said(["list_workflows", "get_phase", "get_task"], "session_id")).toMatchObject({
       description: "from start; for get_phase, get_task",
     });
-    expect(said(["start", "get_phase"], "session_id")).toMatchObject({ description: "from start; for get_phase" });
+    expect(said(["get_metrics", "get_phase"], "session_id")).toMatchObject({
+      description: "from start; for get_phase",
+    });
     expect(said(["get_task", "get_phase"], "session_id")).toMatchObject({ description: "from start" });
     expect(said(["get_task", "get_phase"], "task_number")).toEqual({ type: "integer", description: "for get_task" });
     const takers = ["get_phase", "get_task", "complete_task", "complete_phase"] as const;

@@ -3,6 +3,7 @@ import type { AttemptDetail, AttemptLine, AttemptList, AttemptNote, Problem, Ver
 import { type NotedText, notedTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
 import { usePages } from "./records.js";
+import { href } from "./router.js";
 import { counted, duration, Line, Long, State, Time } from "./text.js";
 import { Differences, Tree } from "./tree.js";
 import { Empty, Fold, List, Loading, Part, Quote } from "./view.js";
@@ -203,7 +204,19 @@ interface AttemptProps {
 
 /** One attempt. Its evidence and the differences are read when it is opened. */
 function Attempt({ id, version, attempt }: AttemptProps) {
-  const { index, status, problems, verification, notes, waived = [], proofs = [], noted, reason, by } = attempt;
+  const {
+    index,
+    status,
+    problems,
+    verification,
+    notes,
+    waived = [],
+    children = [],
+    proofs = [],
+    noted,
+    reason,
+    by,
+  } = attempt;
   // One that has ended does not change any more.
   const path = `sessions/${id}/attempts/${index}${status === "active" ? `?version=${version}` : ""}`;
   const detail = useData<AttemptDetail>(path, () => false);
@@ -223,6 +236,16 @@ function Attempt({ id, version, attempt }: AttemptProps) {
             <Line text={fields.join(", ")} code />
             <Line before=" by " text={by} max={80} />
             {authenticated ? ", signed" : ", not signed"}: <Long text={reason} />
+          </>
+        )}
+      </List>
+      <List items={children} title="Completed by" what="session">
+        {({ sessionId, version }) => (
+          <>
+            <a href={href(["sessions", sessionId])}>
+              <Line text={sessionId} code max={80} />
+            </a>
+            , version {version}
           </>
         )}
       </List>

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Activity, CommitLine, CommitList, Findings } from "../../read/model.js";
 import { asFailure, type Failure, get } from "./api.js";
+import { href } from "./router.js";
 import { counted, Line, line, number, State, Time } from "./text.js";
 import { Empty, Failed, List, Notice, Quote, Table, useTask, Waiting } from "./view.js";
 
@@ -160,6 +161,16 @@ function Report({ report }: { readonly report: Findings }) {
           <p key={`${version} ${name}`} class="quiet">
             <Line text={by} max={80} /> has accepted in version {version} that <Line text={name} max={80} /> is {is}:{" "}
             <Line text={reason} max={1000} />
+          </p>
+        ))}
+      {"children" in report &&
+        report.children?.map(({ phase, sessionId, version, intact, reason }) => (
+          <p key={sessionId}>
+            <State of={intact ? "ok" : "failed"} word={intact ? "intact" : "not intact"} /> Phase {phase} passed with{" "}
+            <a href={href(["sessions", sessionId])}>
+              <Line text={sessionId} code max={80} />
+            </a>
+            , version {version}. {reason !== undefined && line(reason, 1000)}
           </p>
         ))}
       {report.warnings.map(({ by, version, counter, before }) => (

@@ -122,6 +122,14 @@ function Facts({ detail }: { readonly detail: ShownDetail }) {
       items={[
         ["Status", <State key="status" of={status} />],
         ["Workflow", kind === "recorded" ? workflow : <a href={href(["workflows", workflowType])}>{workflow}</a>],
+        [
+          "Child of",
+          kind === "phased" && detail.parent && (
+            <a key="parent" href={href(["sessions", detail.parent.sessionId])}>
+              <Line text={detail.parent.sessionId} code max={80} />, phase {detail.parent.phase}
+            </a>
+          ),
+        ],
         ["Agent", agent && <Line text={agent} max={100} />],
         ["Owner", owner && <Line text={team === undefined ? owner : `${owner}, ${team}`} max={100} />],
         ["Started", <Time key="started" at={createdAt} />],
@@ -136,7 +144,7 @@ function Facts({ detail }: { readonly detail: ShownDetail }) {
 }
 
 function Phased({ detail }: { readonly detail: PhasedDetail }) {
-  const { summary, version, phases, drawing, options, plan, awaiting, verifying, replays } = detail;
+  const { summary, version, phases, drawing, options, children, plan, awaiting, verifying, replays } = detail;
   const { sessionId: id } = summary;
   const names = new Map(phases.map(({ number, name }) => [number, name]));
   return (
@@ -144,6 +152,7 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
       <section aria-labelledby="phases">
         <h2 id="phases">Phases</h2>
         <Timeline phases={phases} isVerifying={verifying !== undefined} />
+        {children !== undefined && <Children of={children} />}
         {plan !== undefined && <Plan plan={plan} />}
         {Object.keys(options).length > 0 && (
           <>
@@ -165,6 +174,34 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
         />
       </div>
     </div>
+  );
+}
+
+/** The sessions that the current phase waits for, and those that are still to be started. */
+function Children({ of }: { readonly of: NonNullable<PhasedDetail["children"]> }) {
+  const { workflowType, children, fault } = of;
+  return (
+    <>
+      <h2>
+        Sessions on <Line text={workflowType} max={80} />
+      </h2>
+      {fault !== undefined && <Notice isBad>{line(fault, 1000)}</Notice>}
+      <List items={children} class="tasks" what="session">
+        {({ target, sessionId, status, phase, total }) => (
+          <>
+            <State of={status === "not_started" ? "ahead" : status === "damaged" ? "failed" : status} />{" "}
+            {sessionId === undefined ? (
+              <Line text={target} max={80} />
+            ) : (
+              <a href={href(["sessions", sessionId])}>
+                <Line text={target} max={80} />
+              </a>
+            )}
+            {status === "active" && ` phase ${phase} of ${total}`}
+          </>
+        )}
+      </List>
+    </>
   );
 }
 

@@ -116,7 +116,7 @@ const COLUMNS = [
 /** Shown where the host has noted something. */
 const NOTED = "Noted on submissions";
 
-function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: WorkflowStatistics }) {
+function OneWorkflow({ of: { workflowType, sessions, children, phases } }: { readonly of: WorkflowStatistics }) {
   const { active, paused, failed, completed } = sessions;
   const hasNoted = phases.some(({ noted }) => noted !== undefined);
   return (
@@ -125,6 +125,7 @@ function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: 
         <Line text={workflowType} max={120} />{" "}
         <span class="count">
           {number(active)} active, {number(paused)} paused, {number(failed)} failed, {number(completed)} completed
+          {children !== undefined && `; ${number(children)} of them for a phase of another`}
         </span>
       </h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}

@@ -126,13 +126,29 @@ export interface AcceptedInMigration extends AcceptedDifference {
   readonly at: string;
 }
 
+/** A child that a phase has passed with, checked against what the parent's log says of it. */
+export interface AuditedChild {
+  /** The phase of the parent. */
+  readonly phase: number;
+  readonly sessionId: string;
+  /** The version that it was completed with. */
+  readonly version: number;
+  /** True if its log is intact and has that version as the parent has seen it; false for one that is gone, too. */
+  readonly intact: boolean;
+  /** What is wrong, if it is not. */
+  readonly reason?: string;
+}
+
 /**
  * The result of an audit: whether the log is intact, and which approvals this host accepts. `approvals` has every gate
  * that passed with an approval or a waiver, including those rolled back since. `accepted` is for information: missing if a
- * migration has accepted nothing.
+ * migration has accepted nothing. `children` has the sessions that phases have passed with which are workflows of their own.
  */
 export type SessionAudit = AuditReport &
-  ApprovalAudit<ApprovedPass> & { readonly accepted?: readonly AcceptedInMigration[] };
+  ApprovalAudit<ApprovedPass> & {
+    readonly accepted?: readonly AcceptedInMigration[];
+    readonly children?: readonly AuditedChild[];
+  };
 
 /** The approvals in a log up to a commit. */
 interface Ledger {

@@ -11,8 +11,10 @@ import type { Owner } from "../../ports/actor.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type {
+  ChildReceipt,
   EventOf,
   EvidenceRef,
+  Parent,
   PlanChanges,
   SessionEvent,
   Snapshot,
@@ -62,7 +64,9 @@ export type SessionCommand =
       readonly target: string;
       readonly options: JsonObject;
       readonly owner?: Owner | undefined;
+      readonly parent?: Parent | undefined;
     }
+  | ({ readonly type: "claimChild" } & Pick<EventOf<"child_claimed">, "child" | "assignment" | "item" | "by">)
   | { readonly type: "assign"; readonly owner: Owner; readonly by: string; readonly note?: string }
   | {
       readonly type: "completePhase";
@@ -86,6 +90,10 @@ export type SessionCommand =
       readonly proofs?: readonly Proof[];
       /** Items of its validation gate that were already ticked there, by number. */
       readonly stoodItems?: readonly number[];
+      /** The children that were completed, if the phase is a workflow. */
+      readonly children?: readonly ChildReceipt[] | undefined;
+      /** Set if a failure counts as no attempt: the phase is a workflow that is not completed. */
+      readonly uncounted?: true | undefined;
     }
   | ({ readonly type: "completeTask"; readonly phase: number; readonly task?: number | undefined } & TaskNote)
   | ({ readonly type: "approve" } & ApprovalDecision)

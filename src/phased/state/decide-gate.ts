@@ -58,7 +58,8 @@ export function completePhase(
     const failure = { ...submitted, problems };
     const asked = waiverFor(head, unmet, context);
     const isAsked = asked.length > 0 && problems.every(({ field }) => unmet.has(field));
-    const isUncounted = isAsked || (head.submission === undefined && lacksSnapshots(problems, verification));
+    const isUncounted =
+      command.uncounted || isAsked || (head.submission === undefined && lacksSnapshots(problems, verification));
     if (isUncounted) return [{ type: "gate_failed", ...failure, uncounted: true }, ...asked];
     return [...gateFailed(head, failure, context), ...asked];
   }
@@ -71,6 +72,7 @@ export function completePhase(
     warnings: unlessEmpty(verdict.warnings),
     waived: unlessEmpty(waived),
     proofs: unlessEmpty(proofs),
+    children: command.children && [...command.children],
   } as const;
   const approval = approvalOf(context.structure.phases[position]?.gate);
   if (approval === undefined) return gatePassed(accepted, context, command);
@@ -96,7 +98,7 @@ export function decideApproval(
   if (command.type === "approve") {
     return [{ ...answer, type: "approved", note }, ...gatePassed({ ...accepted, type: "gate_passed" }, context)];
   }
-  const { position, output, warnings, waived, proofs, ...attempted } = accepted;
+  const { position, output, warnings, waived, proofs, children, ...attempted } = accepted;
   return [
     { ...answer, type: "denied", note: note ?? "" },
     ...gateFailed(head, { ...attempted, problems: [denialProblem(command)] }, context),

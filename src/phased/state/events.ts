@@ -122,6 +122,15 @@ const submittedSchema = z.object({
   verification: z.optional(z.array(verificationSchema)),
 });
 
+const receiptSchema = z.object({
+  sessionId: z.string(),
+  /** The version of its last commit, and the hash of that. */
+  version,
+  hash: z.string(),
+});
+/** A completed child as its parent has seen it. */
+export type ChildReceipt = z.infer<typeof receiptSchema>;
+
 const completeSchema = z.object({
   ...submittedSchema.shape,
   /** The position of the phase among those of the session, from 0. */
@@ -132,11 +141,22 @@ const completeSchema = z.object({
   warnings: z.optional(z.array(problemSchema)),
   /** What was not required, since a person had waived it. */
   waived: z.optional(z.array(waivedSchema)),
+  /** The children that were completed, if the phase is a workflow. */
+  children: z.optional(z.array(receiptSchema)),
   /** Where the agent's claims can be seen, if the host asks for that. */
   proofs: z.optional(z.array(z.object({ field: z.string(), proof: z.string() }))),
 });
 /** What a gate found complete. */
 export type CompleteEvidence = z.infer<typeof completeSchema>;
+
+export const parentSchema = z.object({
+  /** The session whose phase it is. */
+  sessionId: z.string(),
+  /** The number of that phase. */
+  phase,
+});
+/** The session and phase that a session was started for. */
+export type Parent = z.infer<typeof parentSchema>;
 
 const answerSchema = z.object({
   /** The number of the phase that asked. */
@@ -249,6 +269,20 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     options: storedObjectSchema,
     structure: structureSchema,
     owner: z.optional(ownerSchema),
+    /** The session that it is a child of, if it is one. */
+    parent: z.optional(parentSchema),
+  }),
+  /** The current phase is a workflow, and a session on that has this id; it is started next. */
+  z.object({
+    type: z.literal("child_claimed"),
+    phase,
+    child: z.string(),
+    /** Identifies what the child is started with: see `assignmentKey` in src/workflow/child-workflow.ts. */
+    assignment: z.string(),
+    /** The item of a list that it is for, in short. */
+    item: text,
+    /** The name of the actor who starts it, if it is known. */
+    by: text,
   }),
   /** The host hands the session over. */
   z.object({ type: z.literal("assigned"), owner: ownerSchema, by: z.string(), note: text }),

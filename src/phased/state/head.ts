@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { ownedBy, ownerSchema } from "../../ports/actor.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
-import type { EventOf, SessionEvent } from "./events.js";
+import { type EventOf, parentSchema, type SessionEvent } from "./events.js";
 import {
   addToRanges,
   cutRanges,
@@ -26,6 +26,10 @@ const factsSchema = z.object({
   target: z.string(),
   /** Who the session belongs to. Missing if nobody was recorded. */
   owner: z.optional(ownerSchema),
+  /** The session that it is a child of, if it is one. */
+  parent: z.optional(parentSchema),
+  /** The children of this visit to the current phase, each with what it was started with. Missing if there are none. */
+  children: z.optional(z.array(z.object({ assignment: z.string(), sessionId: z.string() }))),
   /** The version of the commit that pins the structure. */
   structureVersion: z.int().check(z.positive()),
   /** The number of the current phase; of the last one if the session is completed. */
@@ -131,6 +135,11 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
   switch (event.type) {
     case "phase_entered":
       return enter(facts, event, context);
+    case "child_claimed": {
+      const { assignment, child: sessionId } = event;
+      const others = (head.children ?? []).filter((one) => one.assignment !== assignment);
+      return { ...head, children: [...others, { assignment, sessionId }] };
+    }
     case "approval_requested": {
       const awaiting = { version, evidenceHash: event.evidenceHash };
       // Complete evidence needs no further waiver.
@@ -210,6 +219,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
     revision: structure.revision,
     target: event.target,
     owner: event.owner,
+    parent: event.parent,
     structureVersion: version,
     phase: structure.startPhase,
     position: 0,
@@ -247,7 +257,7 @@ const NO_WAIVERS = { waiver: undefined, waived: undefined } as const;
 /** The head of an active session. */
 type Active = Extract<SessionHead, { status: "active" }>;
 
-/** Enters a phase: no attempts, nothing submitted, no task done, nothing refused, nothing waived, new snapshots. */
+/** Enters a phase: no attempts, nothing submitted, no task done, no child, nothing refused, nothing waived, new snapshots. */
 function enter(facts: Active, { phase, position }: EventOf<"phase_entered">, { at, version }: EventContext): Active {
   return {
     ...facts,
@@ -258,6 +268,7 @@ function enter(facts: Active, { phase, position }: EventOf<"phase_entered">, { a
     attempts: 0,
     refused: undefined,
     tasks: undefined,
+    children: undefined,
     submission: undefined,
     baseline: version,
     phaseStartedAt: at,

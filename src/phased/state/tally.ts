@@ -43,6 +43,8 @@ export const sessionTallySchema = z.object({
   pinnedAt: z.string(),
   names: z.array(z.tuple([z.int(), z.string()])),
   phases: z.array(phaseTallySchema),
+  /** True if it was started for a phase of another session. */
+  child: z.optional(z.literal(true)),
   /** True if it ends before a gate that was passed with an approval or a waiver that this host does not accept. */
   unapproved: z.optional(z.literal(true)),
 });
@@ -60,7 +62,12 @@ const waived = z.array(z.object({ fields: z.array(z.string()) }));
 /** Checks what tallies read of a commit's events, and drops the rest: evidence may be large. */
 export const talliedEventsSchema = z.array(
   z.discriminatedUnion("type", [
-    z.object({ type: z.enum(["started", "plan_synced"]), structure: z.object({ phases: z.array(named) }) }),
+    z.object({
+      type: z.literal("started"),
+      structure: z.object({ phases: z.array(named) }),
+      parent: z.optional(z.object({ sessionId: z.string() })),
+    }),
+    z.object({ type: z.literal("plan_synced"), structure: z.object({ phases: z.array(named) }) }),
     z.object({
       type: z.literal("migrated"),
       structure: z.object({ phases: z.array(named) }),
@@ -76,7 +83,7 @@ export const talliedEventsSchema = z.array(
     z.object({ type: z.literal("rolled_back"), to: z.int() }),
     z.object({ type: z.enum(["paused", "resumed", "failed", "retried", "completed", "deleted"]) }),
     z.object({ type: z.enum(["approval_requested", "approved", "plan_ticked", "snapshots_taken"]) }),
-    z.object({ type: z.enum(["task_completed", "task_given_up", "assigned"]) }),
+    z.object({ type: z.enum(["task_completed", "task_given_up", "assigned", "child_claimed"]) }),
   ]),
 );
 type TalliedEvent = z.infer<typeof talliedEventsSchema>[number];
@@ -123,6 +130,7 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
     case "plan_synced":
       if (event.type === "migrated" && event.places !== undefined)
         move(tally, event.structure.phases, event.places, at);
+      if (event.type === "started" && event.parent !== undefined) tally.child = true;
       tally.pinnedAt = at;
       tally.names = event.structure.phases.flatMap(({ number, name, plan }) =>
         plan === undefined ? [[number, name]] : [],

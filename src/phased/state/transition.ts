@@ -94,6 +94,9 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "waive":
     case "denyWaiver":
       return decideWaiver(head, command);
+    case "claimChild":
+      if (head.status !== "active") return invalidTransition(head, context.structure, "start");
+      return [{ ...command, type: "child_claimed", phase: head.phase }];
     case "completeTask":
       return completeTask(head, command, context);
     case "refuseStep":
@@ -134,8 +137,8 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
 function start(command: CommandOf<"start">, context: TransitionContext): Decided {
   const { structure } = context;
   const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
-  const { target, options, owner } = command;
-  return [{ type: "started", target, options, structure, owner }, ...goTo(position, context)];
+  const { target, options, owner, parent } = command;
+  return [{ type: "started", target, options, structure, owner, parent }, ...goTo(position, context)];
 }
 
 function exists(head: SessionHead): AnyPhasegateError {

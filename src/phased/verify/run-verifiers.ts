@@ -12,6 +12,7 @@ import { type FullClock, systemClock, TIMER_MAX } from "../../ports/clock.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
 import type { RecentMap } from "../../workflow/cache.js";
+import { CHILD_CHECK } from "../../workflow/child-workflow.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { type SessionId, shown } from "../../workflow/names.js";
 import type { GateDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -132,7 +133,7 @@ export function missingVerifiers(
 ): readonly string[] | undefined {
   const checks = [...phases.flatMap(({ gate }) => checksOf(gate)), ...(dynamic?.verify ?? [])];
   const names = new Set(checks.map(({ verifier }) => verifier));
-  const missing = [...names].filter((name) => verifierOf(verifiers, name) === undefined);
+  const missing = [...names].filter((name) => name !== CHILD_CHECK && verifierOf(verifiers, name) === undefined);
   return missing.length === 0 ? undefined : missing;
 }
 

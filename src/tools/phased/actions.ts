@@ -30,6 +30,7 @@ export const PARAMETERS = {
   options: objectSchema,
   phase: z.int().check(z.describe("a phase's number")),
   task_number: z.int(),
+  item: z.int(),
   path: z.string(),
   evidence: objectSchema,
   category: z.string(),
@@ -51,7 +52,7 @@ export const PARAMETERS = {
 /** The name of a parameter. */
 export type Parameter = keyof typeof PARAMETERS;
 
-const { session_id, workflow_type, phase, task_number, path, fields, reason, to_phase } = PARAMETERS;
+const { session_id, phase, task_number, path, fields, reason, to_phase } = PARAMETERS;
 
 const OPTIONAL = z.partial(z.object(PARAMETERS)).shape;
 
@@ -82,8 +83,15 @@ export const ACTIONS = {
   },
   start: {
     summary: "Start a session",
-    takes: z.strictObject({ workflow_type, ...may("target_file", "options", "idempotency_key") }),
-    usual: ["target_file"],
+    takes: z
+      .strictObject(may("workflow_type", "target_file", "options", "session_id", "item", "idempotency_key"))
+      .check(
+        z.refine(({ workflow_type: type, session_id: parent }) => type !== undefined || parent !== undefined, {
+          path: ["workflow_type"],
+          when: ({ value }) => Object(value) === value,
+        }),
+      ),
+    usual: ["workflow_type", "target_file"],
   },
   get_phase: {
     summary: "Read the current phase, or one before",

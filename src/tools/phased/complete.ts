@@ -16,6 +16,7 @@ import { submissionsOf } from "../../phased/engine.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import type { Verifying } from "../../phased/submissions.js";
 import type { StateView } from "../../phased/views.js";
+import { CHILD_CHECK } from "../../workflow/child-workflow.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { numberInPlan } from "../../workflow/structure.js";
 import { action } from "../dispatch.js";
@@ -42,7 +43,7 @@ import {
 } from "./next-call.js";
 import { withOpenedPhase } from "./phases.js";
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
-import { skipNotice } from "./shapes.js";
+import { childrenNotice, endNotice, skipNotice } from "./shapes.js";
 import { callFrom, verifyingNotice } from "./state.js";
 
 /** What runs the actions of this file. */
@@ -73,7 +74,7 @@ async function complete(context: ToolContext, params: ParametersOf<"complete_pha
   }
   if (awaiting === undefined) {
     const pending = result.waitsForWaiver ? ((await session.state()).awaitingWaiver?.fields ?? []) : [];
-    const refused = failed(context, result, submitted, pending);
+    const refused = await withChildren(context, result, failed(context, result, submitted, pending));
     return result.replayed ? now(context, result, refused) : refused;
   }
   const decided = await askPerson(context, awaiting, begun);
@@ -241,14 +242,19 @@ function passed(result: Passed): WireObject {
     ...droppedNotice(result.dropped),
     ...(waived && waivedNotice(waived, true)),
     ...(skipped && skipNotice(skipped)),
-    workflow_complete: nextPhase === null || undefined,
+    ...endNotice(nextPhase === null, result.parent),
     next_phase: nextPhase && {
       phase_number: nextPhase.number,
       phase_in_plan: numberInPlan(nextPhase),
       title: nextPhase.name,
       description: about && brief(about, DESCRIPTION_MAX),
     },
-    next: nextPhase === null ? null : CALL.phase(sessionId),
+    next:
+      nextPhase !== null
+        ? CALL.phase(sessionId)
+        : result.parent === undefined
+          ? null
+          : CALL.phase(result.parent.sessionId),
   };
 }
 
@@ -294,6 +300,19 @@ function failed(
     next: waits ? null : callAfterRefusal(result, submitted),
   };
   return withMore(context, answer, verificationNotice(verification, reveal), result);
+}
+
+/** Adds what has become of the children, and the call for the next one, to the refusal of a phase that is a workflow. */
+async function withChildren(
+  { engine, actions }: ToolContext,
+  result: Refused,
+  answer: WireObject,
+): Promise<WireObject> {
+  if (result.verification?.some(({ verifier }) => verifier === CHILD_CHECK) !== true) return answer;
+  const view = await engine.session(result.sessionId).phase();
+  const next = nextCall(view, () => callInPhase(view, workIn({ actions }, view)));
+  const remediation = "Complete the sessions that the phase asks for: no evidence passes it.";
+  return { ...answer, ...childrenNotice(view.children), remediation, next };
 }
 
 /** Returns true if a person has been asked to waive what a problem is about. */

@@ -19,7 +19,7 @@ import { brief, fits, type WireObject } from "../wire.js";
 import { ACTIONS, type ParametersOf, type ToolContext } from "./actions.js";
 import { CALL, callOf, nextCall, replayNotice } from "./next-call.js";
 import { actionOf } from "./refusals.js";
-import { historyEntry, openNotice, sessionEntry } from "./shapes.js";
+import { historyEntry, leftNotice, openNotice, sessionEntry } from "./shapes.js";
 
 /** What runs the actions of this file. */
 export const LISTS = {
@@ -43,7 +43,7 @@ async function listWorkflows(
   const listings = await context.engine.listWorkflows();
   const ready = listings.filter((listing) => listing.status === "ready");
   const broken = listings.filter((listing) => listing.status === "broken");
-  ready.sort((one, other) => Number(one.missingVerifiers !== undefined) - Number(other.missingVerifiers !== undefined));
+  ready.sort((one, other) => Number(!canStart(one)) - Number(!canStart(other)));
   const categories = [...new Set(ready.flatMap(({ definition }) => definition.structure.category ?? []))].sort();
   const named = listings.filter((listing) => listing.type === type);
   const known = category !== undefined && categories.includes(category) ? category : undefined;
@@ -92,7 +92,7 @@ async function unfinishedSessions({ engine, actions }: ToolContext): Promise<Wir
 /** Returns the call after a list: the start of the only workflow that can be used, or more about the one that is chosen. */
 function afterList(chosen: readonly WorkflowListing[]): WireObject | undefined {
   const ready = chosen.filter((listing) => listing.status === "ready");
-  const [first, ...others] = ready.filter(({ missingVerifiers }) => missingVerifiers === undefined);
+  const [first, ...others] = ready.filter(canStart);
   if (first === undefined) return undefined;
   if (others.length === 0) return startCall(first.definition.structure);
   return callOf("list_workflows", { workflow_type: "<one of the above>" });
@@ -136,9 +136,13 @@ async function deleteSession(
 ): Promise<WireObject> {
   // The engine would name it as its own option.
   if (reason !== undefined && reason.length > NOTE_MAX) throw tooLong("reason", NOTE_MAX);
-  await engine.session(session_id).delete({ note: reason });
+  const { children } = await engine.session(session_id).delete({ note: reason });
   const cleanup = { state_file_removed: true, artifacts_preserved: false };
-  return { session_id, deleted: true, cleanup, next: CALL.sessions() };
+  const left = leftNotice(
+    children,
+    "they stay, and count for nothing any more: delete them, too, if nobody needs them",
+  );
+  return { session_id, deleted: true, cleanup, ...left, next: CALL.sessions() };
 }
 
 async function pause({ engine }: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
@@ -150,6 +154,7 @@ async function pause({ engine }: ToolContext, params: ParametersOf<"pause">): Pr
     paused: true,
     checkpoint: { phase: paused.phase, timestamp: paused.pausedAt, note: paused.note },
     resume_capable: true,
+    ...leftNotice(paused.children, "they can go on: they count once this session is resumed"),
     next: CALL.resume(session_id),
   };
   if (!paused.replayed) return answer;
@@ -257,11 +262,19 @@ function workflowLine(listing: WorkflowListing): WireObject {
   return { ...about, ...notReady(listing), ...openNotice(openPhases(phases)) };
 }
 
+/** Returns true if the host has what a workflow needs. */
+function canStart({ missingVerifiers, missingWorkflows }: ReadyListing): boolean {
+  return missingVerifiers === undefined && missingWorkflows === undefined;
+}
+
 /** Says of a workflow that its host can't run why it can't be started. */
-function notReady({ missingVerifiers: missing }: ReadyListing): WireObject {
-  if (missing === undefined) return {};
-  const names = brief(missing.join(", "), LINE_MAX);
-  return { not_ready: `its gates need verifiers that this host lacks: ${names}. Tell the person who runs it.` };
+function notReady({ missingVerifiers: verifiers = [], missingWorkflows: workflows = [] }: ReadyListing): WireObject {
+  const lacks = [
+    ...(verifiers.length === 0 ? [] : [`its gates need verifiers that this host lacks: ${verifiers.join(", ")}`]),
+    ...(workflows.length === 0 ? [] : [`its phases are workflows that this host lacks: ${workflows.join(", ")}`]),
+  ];
+  if (lacks.length === 0) return {};
+  return { not_ready: `${brief(lacks.join("; "), LINE_MAX)}. Tell the person who runs it.` };
 }
 
 function workflowEntry(listing: WorkflowListing): WireObject {

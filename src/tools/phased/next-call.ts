@@ -8,6 +8,7 @@ import { isPlaceholder } from "../../gate/evidence.js";
 import { evidenceNames, requiredNames } from "../../gate/format.js";
 import { evidenceForm } from "../../gate/forms.js";
 import { checkedFields, ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../gate/plan-gate.js";
+import type { ChildrenView } from "../../phased/children.js";
 import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { Verifying } from "../../phased/submissions.js";
 import type { SessionFacts, UnapprovedView } from "../../phased/views.js";
@@ -60,6 +61,8 @@ export const CALL = {
   /** Adopts the changed plan, or only shows the changes. */
   sync: (session_id: string, preview?: true) => callOf("sync_plan", { session_id, preview }),
   errors: (session_id: string) => callOf("get_errors", { session_id }),
+  /** Starts a child of a session: the first that is not started, or that of an item. */
+  child: (session_id: string, item?: number) => callOf("start", { session_id, item }),
 };
 
 /** The part of a session's state that decides what can be called. */
@@ -88,6 +91,9 @@ export function nextCall(state: CallState, whenActive: () => NextCall | null): N
       if (awaitingApproval) return CALL.state(sessionId);
       if (exhausted) return null;
       return state.unrecorded === undefined ? whenActive() : CALL.retry(sessionId, currentPhase);
+    case "completed":
+      // The session that it was started for goes on.
+      return state.parent === undefined ? null : CALL.phase(state.parent.sessionId);
     default:
       return null;
   }
@@ -127,11 +133,13 @@ export interface Work {
   readonly phase: PhaseDefinition;
   readonly tasks: readonly PhaseTask[];
   readonly actions: readonly Action[];
+  /** The children of the phase, if it is the current one and a workflow. */
+  readonly children?: ChildrenView | undefined;
 }
 
 /** Returns the work in a phase that was read. */
-export function workIn({ actions }: Pick<Work, "actions">, { phase, tasks }: Omit<Work, "actions">): Work {
-  return { phase, tasks, actions };
+export function workIn({ actions }: Pick<Work, "actions">, { phase, tasks, children }: Omit<Work, "actions">): Work {
+  return { phase, tasks, actions, children };
 }
 
 /**
@@ -139,10 +147,20 @@ export function workIn({ actions }: Pick<Work, "actions">, { phase, tasks }: Omi
  * phase, the current one.
  */
 export function callInPhase(state: CallState, work: Work): NextCall | null {
-  const { phase, tasks } = work;
+  const { phase, tasks, children } = work;
   if (phase.number !== state.currentPhase) return CALL.phase(state.sessionId);
+  if (children !== undefined) return callForChildren(state, children);
   const task = nextTask(tasks);
   return task?.ready ? CALL.task(state.sessionId, phase.number, task.number) : callWithoutTask(state, work, task);
+}
+
+/** Returns the call in a phase that is a workflow: the start of a child, the work in one, or the gate once all are completed. */
+function callForChildren({ sessionId, currentPhase }: CallState, { children }: ChildrenView): NextCall {
+  const waiting = children.find(({ status }) => status === "not_started");
+  if (waiting !== undefined) return CALL.child(sessionId, children.length > 1 ? waiting.item : undefined);
+  const open = children.find(({ status }) => status !== "completed" && status !== "damaged");
+  if (open?.sessionId === undefined) return CALL.submit(sessionId, currentPhase, {});
+  return open.status === "active" ? CALL.phase(open.sessionId) : CALL.state(open.sessionId);
 }
 
 /**

@@ -2,9 +2,12 @@
  * The handlers of the actions that show or move a session through its phases: start, phases, tasks, documents, resume,
  * retry and rollback.
  */
+
+import { PhasegateError } from "../../errors.js";
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivable } from "../../gate/waivers.js";
 import type { TaskResult } from "../../phased/complete-task.js";
+import type { StartResult } from "../../phased/start.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { numberInPlan, type PhaseDefinition } from "../../workflow/structure.js";
@@ -33,7 +36,17 @@ import {
   workIn,
 } from "./next-call.js";
 import { planNotice, startedPlan, taskNotice } from "./plan.js";
-import { documentNames, openNotice, phaseContent, searchNotice, skipNotice, taskContent } from "./shapes.js";
+import {
+  documentNames,
+  endNotice,
+  leftNotice,
+  openNotice,
+  orphanNotice,
+  phaseContent,
+  searchNotice,
+  skipNotice,
+  taskContent,
+} from "./shapes.js";
 import { noteAge, tasksNotice } from "./state.js";
 
 /** What runs the actions of this file. */
@@ -58,9 +71,12 @@ const OPEN_SESSIONS =
   "other sessions on this target are open: resume one of them if this was not meant to be a new start";
 
 async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
-  const { workflow_type: workflowType, target_file: target, options, idempotency_key: idempotencyKey } = params;
+  const { workflow_type: workflowType = "", target_file: target, options, idempotency_key: idempotencyKey } = params;
   refusePlaceholder("target_file", target, "Give the path of what the work is about, relative to the project.");
-  const started = await context.engine.start({ workflowType, target, options, idempotencyKey });
+  const started =
+    params.session_id === undefined
+      ? await context.engine.start({ workflowType, target, options, idempotencyKey })
+      : await startChild(context, params, params.session_id);
   const { phase, openSessions } = started;
   const isShown = Object.keys(started.options).length > 0 && fits(started.options, OPTIONS_MAX);
   const fields = {
@@ -69,7 +85,7 @@ async function start(context: ToolContext, params: ParametersOf<"start">): Promi
     ...placeOf(phase),
     options: isShown ? started.options : undefined,
     ...skipNotice(started.skipped),
-    workflow_complete: phase.status === "completed" || undefined,
+    ...endNotice(phase.status === "completed", phase.parent),
     ...startedPlan(started.plan),
     ...openNotice(started.openPhases),
     ...searchNotice(started.searches, context),
@@ -79,6 +95,19 @@ async function start(context: ToolContext, params: ParametersOf<"start">): Promi
     }),
   };
   return phaseAnswer(context, "start", phase, fields, started);
+}
+
+/** Starts a child of a session. Its workflow, target and options are not the agent's to choose. */
+function startChild({ engine }: ToolContext, params: ParametersOf<"start">, parent: string): Promise<StartResult> {
+  const chosen = (["workflow_type", "target_file", "options"] as const).filter((name) => params[name] !== undefined);
+  const [first] = chosen;
+  if (first !== undefined) {
+    throw new PhasegateError("INVALID_INPUT", `a start for a phase of ${parent} takes no ${chosen.join(", ")}`, {
+      remedy: "Leave it out: the phase says what is started. For a session of its own, leave session_id out.",
+      details: { field: first },
+    });
+  }
+  return engine.session(parent).startChild({ item: params.item, idempotencyKey: params.idempotency_key });
 }
 
 async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
@@ -243,13 +272,14 @@ async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phas
 async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
   const request = { as: "agent" as const, idempotencyKey: params.idempotency_key };
   const moved = await context.engine.session(params.session_id).rollback(params.to_phase, request);
-  const { phase, from, to, cleared, skipped } = moved;
+  const { phase, from, to, cleared, skipped, children } = moved;
   const fields = {
     from_phase: from,
     to_phase: to,
     rolled_back: true,
     artifacts_cleared: cleared,
     ...skipNotice(skipped),
+    ...leftNotice(children, "they count for nothing any more: the phase starts new ones when it is entered again"),
     current_phase: skipped && phase.currentPhase,
   };
   return phaseAnswer(context, "rollback", phase, fields, moved);
@@ -327,6 +357,7 @@ export async function withOpenedPhase(
 /** Returns what an agent must know beside the phase. */
 function phaseNotices(context: ToolContext, view: PhaseView, work: Work): WireObject {
   return {
+    ...orphanNotice(view),
     ...planNotice(context, view.sessionId, view.plan),
     ...unrecordedNotice(view),
     ...leaveOutNotice(view, work),

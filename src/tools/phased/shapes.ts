@@ -2,9 +2,11 @@
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivableBooleans } from "../../gate/claims.js";
 import { requiredFormat, requiredNames } from "../../gate/format.js";
+import type { ChildrenView, OpenChild } from "../../phased/children.js";
 import type { NamedDocument } from "../../phased/documents.js";
 import type { SkippedPhase } from "../../phased/gate-answer.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
+import type { Parent } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
 import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
@@ -43,6 +45,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean, given: GivenTool
     description: phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description),
     estimated_duration: duration,
     ...(phase.plan === undefined ? taskNames(phase, tasks) : plannedTasks(plan?.tasks)),
+    ...childrenNotice(view.children),
     checkpoint: isWhole
       ? { ...checkpoint(phase, facts.validation), ...ifFalse(phase.gate, given) }
       : { ...openMark(phase.gate), required_evidence: requiredNames(phase.gate), details: "see get_phase" },
@@ -56,6 +59,51 @@ export function phaseContent(view: PhaseView, isWhole: boolean, given: GivenTool
     sources: content.sources,
     tokens: content.tokens,
   };
+}
+
+/** Says that a session is completed; a child is, but its parent's work goes on. */
+export function endNotice(isComplete: boolean, parent: Parent | undefined): WireObject {
+  if (parent === undefined) return { workflow_complete: isComplete || undefined };
+  return { child_complete: isComplete || undefined, parent: parent.sessionId };
+}
+
+/** Limits the children that an answer lists, and the items and targets in it, in characters. */
+const CHILDREN_SHOWN = 20;
+const ITEM_MAX = 120;
+
+/** Returns the children of a phase that is a workflow: those to start, and what has become of the others. */
+export function childrenNotice(view: ChildrenView | undefined): WireObject {
+  if (view === undefined) return {};
+  const { workflowType, children, fault } = view;
+  const left = children.filter(({ status }) => status !== "completed");
+  const shown = (left.length === 0 ? children : left).slice(0, CHILDREN_SHOWN).map(
+    ({ item, value, target, sessionId, status, phase, total }): WireObject => ({
+      item: children.length > 1 ? item : undefined,
+      value: value === undefined ? undefined : brief(JSON.stringify(value), ITEM_MAX),
+      target_file: brief(target, ITEM_MAX),
+      session_id: sessionId,
+      status,
+      phase: status === "active" ? `${phase} of ${total}` : undefined,
+    }),
+  );
+  return {
+    workflow: workflowType,
+    children: shown,
+    children_completed: `${children.length - left.length} of ${children.length}`,
+    children_fault: fault,
+  };
+}
+
+/** Says of a child that it counts for nothing any more. */
+export function orphanNotice({ orphaned }: { readonly orphaned?: string | undefined }): WireObject {
+  return orphaned === undefined ? {} : { orphaned: `${orphaned}: this session counts for nothing there any more` };
+}
+
+/** Says what becomes of the children that a session leaves behind. */
+export function leftNotice(children: readonly OpenChild[] | undefined, becomes: string): WireObject {
+  if (children === undefined) return {};
+  const left = children.slice(0, CHILDREN_SHOWN).map(({ sessionId, status }) => ({ session_id: sessionId, status }));
+  return { children_left: left, children_note: becomes };
 }
 
 /** Returns the tasks of a phase that is from no plan, and which of them are done or given up. */

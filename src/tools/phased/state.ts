@@ -21,7 +21,7 @@ import {
   workIn,
 } from "./next-call.js";
 import { planNotice, planNoticeInShort } from "./plan.js";
-import { historyEntry, REASON_MAX } from "./shapes.js";
+import { childrenNotice, historyEntry, orphanNotice, REASON_MAX } from "./shapes.js";
 
 /** What runs the actions of this file. */
 export const STATES = {
@@ -67,6 +67,9 @@ async function getState(context: ToolContext, params: ParametersOf<"get_state">)
     attempts: head.attempts,
     ...verifyingNow(context, state),
     ...tasksNotice(state.tasks),
+    ...childrenNotice(state.children),
+    parent: head.parent?.sessionId,
+    ...orphanNotice(state),
     last_note: state.note && lastNote(state.note),
     ...approvalNotice(state.awaiting),
     ...denialNotice(state.denied),
@@ -137,6 +140,9 @@ function briefState(
     attempts: head.attempts || undefined,
     ...verifyingNow(context, state),
     ...tasksNotice(state.tasks),
+    ...childrenNotice(state.children),
+    parent: head.parent?.sessionId,
+    ...orphanNotice(state),
     last_note: state.note && lastNote(state.note, LAST_NOTE_MAX),
     ...approvalNotice(state.awaiting),
     ...denialNotice(state.denied),

@@ -4,6 +4,7 @@
  * name is misspelt, never opens the gate, and neither does a text that speaks of a gate and can't be read.
  */
 
+import { childCheck, hasChildCheck } from "../child-workflow.js";
 import { isMissing, readBy, type Spot, spotIn } from "../file-schema.js";
 import { type GatePlace, NO_PHASES } from "../gate-definition.js";
 import { type DocumentGate, readRequirements, unreadWord } from "../infer/document-gate.js";
@@ -18,6 +19,7 @@ import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differen
 import { demandsOf, type FieldSeed, fieldSeed, type GatePart, isReserved, refuseName } from "./gate-fields.js";
 import { readRules, verifyOf } from "./gate-rules.js";
 import {
+  childGate,
   gateFile as gateFileSchema,
   ignoredCheckpoint,
   metadataCheckpoint,
@@ -118,9 +120,43 @@ export async function readGate(
     return undefined;
   }
   const spot = spotIn(source, report);
+  if (!isMissing(ownValue(source.value, "workflow"))) return childGateOf(source.value, spot, place);
   if (isMissing(ownValue(source.value, "gate"))) return gateBy(gateFileSchema, source.value, spot, place);
   readBy(noGate, source.value, spot);
   return { kind: "open" };
+}
+
+/** Reads the gate of a phase that is a workflow. */
+async function childGateOf(value: JsonObject, spot: Spot, place: GatePlace): Promise<FieldGate> {
+  const { workflow: type = "", checkpoint, ...written } = readBy(childGate, value, spot) ?? {};
+  const { target, options, for_each, allow_empty } = written;
+  const check = childCheck({
+    type,
+    target: target as string,
+    options,
+    for_each,
+    allow_empty: allow_empty || undefined,
+  });
+  const allowOverride = checkpoint?.allow_override || undefined;
+  const gate: FieldGate = {
+    kind: "fields",
+    strict: true,
+    allowOverride,
+    fields: [],
+    verify: [check],
+    source: "gate-file",
+  };
+  await reportChildFaults(gate, spot, place, "workflow");
+  return gate;
+}
+
+/** Reports what is wrong with the check of a phase that is a workflow. */
+async function reportChildFaults(gate: FieldGate, spot: Spot, place: GatePlace, key: string): Promise<void> {
+  if (!hasChildCheck(gate)) return;
+  const { childGateFaults } = await import("../../rules/child-rules.js");
+  for (const { at, message, hint } of await childGateFaults(gate, place)) {
+    spot.report.error("WORKFLOW_PHASE_WRONG", spot.place(...(at.length === 0 ? [key] : at)), message, hint);
+  }
 }
 
 export function readStepGate(value: JsonObject, spot: Spot): Promise<FieldGate> {
@@ -141,7 +177,9 @@ async function gateBy(
   const below = checkpoint && { written: checkpoint, spot: spot.at("checkpoint") };
   const settings = await readSettings(seeds, checkpoint, [{ written, spot }, below], { report: spot.report, place });
   if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(value, spot);
-  return { kind: "fields", ...settings, source: "gate-file" };
+  const gate: FieldGate = { kind: "fields", ...settings, source: "gate-file" };
+  await reportChildFaults(gate, spot, place, "verify");
+  return gate;
 }
 
 /** Returns the names of required evidence. They may be at the phase or in its checkpoint; all count. */

@@ -8,6 +8,7 @@ import {
   UNCLEAR_NUMBER,
   VERIFYING_VALIDATORS,
 } from "../../rules/validators.js";
+import { childCheck, childFaults } from "../child-workflow.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { NO_PHASES, withSinceNumber } from "../gate-definition.js";
 import { isJsonObject, type JsonObject } from "../json.js";
@@ -24,6 +25,8 @@ import type {
   VerifyDefinition,
 } from "../structure.js";
 import {
+  type ChildGateInput,
+  childGateInput,
   type FieldGateInput,
   type FieldInput,
   fieldGateInput,
@@ -34,17 +37,28 @@ import {
   ruleInput,
 } from "../workflow-input.js";
 
-export type AnyGateInput = GateInput | FieldGateInput;
+export type AnyGateInput = GateInput | FieldGateInput | ChildGateInput;
 
 export function gateProblems(gate: AnyGateInput | undefined): string[] {
   if (gate === undefined) return [];
+  if (isChildGate(gate)) {
+    const { wrong, unknown } = inputProblems("gate", childGateInput, gate);
+    const faults = wrong.length > 0 ? [] : childFaults(buildGate(gate, NO_PHASES.phases));
+    return [...wrong, ...unknown, ...faults.map((fault) => `gate: ${fault}`)];
+  }
   const isFields = isFieldGate(gate);
   const { wrong, unknown } = inputProblems("gate", isFields ? fieldGateInput : gateInput, gate);
   if (wrong.length > 0) return [...wrong, ...unknown];
   if (isFields) {
     const others = "evidence" in gate ? ["a gate has either evidence, a schema, or fields"] : [];
-    const { problems } = readFieldGate(gate);
-    return [...unknown, ...others, ...unknownFields(gate.verify, Object.keys(gate.fields)), ...problems];
+    const { problems, gate: read } = readFieldGate(gate);
+    return [
+      ...unknown,
+      ...others,
+      ...childFaults(read).map((fault) => `gate: ${fault}`),
+      ...unknownFields(gate.verify, Object.keys(gate.fields)),
+      ...problems,
+    ];
   }
   const schema = jsonSchemaOf(gate.evidence) ?? {};
   const isKnown = isJsonObject(schema.properties) && isClosed(schema, gate.evidence["~standard"].vendor);
@@ -78,7 +92,8 @@ export function unknownFields(
 }
 
 /** Returns a gate in pinned form. `phases` are those that its checks can name. */
-export function buildGate(gate: AnyGateInput | undefined, phases: PhaseNames): GateDefinition {
+export function buildGate(given: AnyGateInput | undefined, phases: PhaseNames): GateDefinition {
+  const gate = plainGate(given);
   if (gate === undefined) return { kind: "open" };
   if (isFieldGate(gate)) return readFieldGate(gate, phases).gate;
   return {
@@ -91,8 +106,22 @@ export function buildGate(gate: AnyGateInput | undefined, phases: PhaseNames): G
   };
 }
 
-export function isFieldGate(gate: AnyGateInput): gate is FieldGateInput {
+export function isFieldGate(gate: GateInput | FieldGateInput): gate is FieldGateInput {
   return "fields" in Object(gate);
+}
+
+function isChildGate(gate: AnyGateInput): gate is ChildGateInput {
+  return "workflow" in Object(gate);
+}
+
+/** Returns a gate in one of the two forms that all gates have: that of a phase which is a workflow has one check. */
+export function plainGate(gate: AnyGateInput): GateInput | FieldGateInput;
+export function plainGate(gate: AnyGateInput | undefined): GateInput | FieldGateInput | undefined;
+export function plainGate(gate: AnyGateInput | undefined): GateInput | FieldGateInput | undefined {
+  if (gate === undefined || !isChildGate(gate)) return gate;
+  const { workflow: type, target, options, forEach, allowEmpty, allowOverride } = gate;
+  const child = { type, target, options, for_each: forEach, allow_empty: allowEmpty || undefined };
+  return { fields: {}, verify: [childCheck(child)], allowOverride };
 }
 
 export function refuseProblems(name: unknown, problems: readonly string[], remedy: string, what = "workflow"): void {
@@ -108,7 +137,7 @@ export function unusable(name: unknown, problems: readonly string[], remedy: str
 }
 
 function demandsOf(
-  { verify, approval, reveal }: AnyGateInput,
+  { verify, approval, reveal }: GateInput | FieldGateInput,
   phases: PhaseNames,
 ): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
   return {

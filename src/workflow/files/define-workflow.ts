@@ -25,7 +25,7 @@ import {
   type WorkflowInput,
   workflowInput,
 } from "../workflow-input.js";
-import { buildGate, gateProblems, isFieldGate, refuseProblems } from "./define-gate.js";
+import { buildGate, gateProblems, isFieldGate, plainGate, refuseProblems } from "./define-gate.js";
 
 /**
  * Defines a workflow in code whose phases, or the last of them, come from a plan. `completePhase` of its sessions takes any
@@ -48,9 +48,10 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   refuseProblems(Object(input).type, problemsOf(input), REMEDY);
   const phases = numbered(input.phases);
   const schemas = new Map(
-    phases.flatMap(({ number, gate }) =>
-      gate === undefined || isFieldGate(gate) ? [] : [[number, gate.evidence] as const],
-    ),
+    phases.flatMap(({ number, gate: given }) => {
+      const gate = plainGate(given);
+      return gate === undefined || isFieldGate(gate) ? [] : [[number, gate.evidence] as const];
+    }),
   );
   return {
     definition: { structure: buildStructure(input, phases), schemas, options: input.options },
@@ -145,7 +146,7 @@ function phaseProblems(about: string, phase: PhaseInput, place?: GatePlace): str
 }
 
 function sinceProblems({ gate }: PhaseInput, place: GatePlace): string[] {
-  return (gate?.verify ?? []).flatMap(({ verifier, params }, at) => {
+  return (plainGate(gate)?.verify ?? []).flatMap(({ verifier, params }, at) => {
     const fault = sinceFault({ verifier, params: params ?? {} }, place);
     return fault === undefined ? [] : [`gate.verify[${at}]: ${fault.message}. ${fault.hint}`];
   });

@@ -5,6 +5,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionsInCode } from "../../rules/options.js";
 import { withPhaseKeys } from "../../rules/rename-phases.js";
+import { CHILD_CHECK, withChildRules } from "../child-workflow.js";
 import { gateChanges } from "../gate-change.js";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { orNearest, shown } from "../names.js";
@@ -20,7 +21,7 @@ import type {
   TextInput,
   Workflow,
 } from "../workflow-input.js";
-import { type AnyGateInput, buildGate, gateProblems, isFieldGate, refuseProblems } from "./define-gate.js";
+import { type AnyGateInput, buildGate, gateProblems, isFieldGate, plainGate, refuseProblems } from "./define-gate.js";
 import { defineWorkflow } from "./define-workflow.js";
 
 /** One difference from the base: a phase that is inserted before or after one of it, or a change of one. */
@@ -138,11 +139,23 @@ function nameKey(names: PhaseNames, number: number): string | undefined {
 }
 
 async function namedGate(
-  gate: AnyGateInput | undefined,
+  given: AnyGateInput | undefined,
   keyFor: (key: string) => string | undefined,
 ): Promise<AnyGateInput | undefined> {
+  const gate = plainGate(given);
   if (gate === undefined) return undefined;
-  const verify = gate.verify?.map((check) => ({ ...check, params: check.params && namedSince(check.params, keyFor) }));
+  const inParams = async (verifier: string, params: JsonObject) =>
+    verifier === CHILD_CHECK
+      ? withChildRules(params, (rule) => withPhaseKeys(rule, keyFor))
+      : namedSince(params, keyFor);
+  const verify =
+    gate.verify &&
+    (await Promise.all(
+      gate.verify.map(async (check) => ({
+        ...check,
+        params: check.params && (await inParams(check.verifier, check.params)),
+      })),
+    ));
   if (!isFieldGate(gate)) return { ...gate, verify };
   const inRule = async (rule: string | RuleInput) =>
     typeof rule === "string" ? withPhaseKeys(rule, keyFor) : { ...rule, rule: await withPhaseKeys(rule.rule, keyFor) };
@@ -221,11 +234,12 @@ function changedPhase(
 
 /** Returns a gate with what it asks for besides. */
 function addedTo(
-  gate: AnyGateInput | undefined,
+  given: AnyGateInput | undefined,
   more: GateAddition | undefined,
   about: string,
   problems: string[],
 ): AnyGateInput | undefined {
+  const gate = plainGate(given);
   if (more === undefined) return gate;
   const { verify, approval, reveal, allowOverride, ...ofFields } = more;
   const demands = {

@@ -246,7 +246,36 @@ const gateKey = {
   ),
 };
 
-export const gateFile = gateObject({ ...schemaKey, ...gateShape, ...gateKey, ...demands });
+const VALUE_RULE =
+  "A rule in CEL that gives the value. It reads artifacts, options, session, plan, and `item` with for_each.";
+
+const valueRule = gateObject({ rule: required(filled, VALUE_RULE) });
+
+/** The keys of a phase that is a workflow of its own. */
+const childKeys = {
+  workflow: optional(filled, "The type of another workflow: the phase passes when its sessions on that are completed."),
+  target: optional(
+    said(z.union([filled, valueRule]), {
+      words: () => ({ expected: "a path, or an object with a rule", hint: "Write target: {rule: item}, say." }),
+    }),
+    "What they work on: a path, or {rule: …}. Default: what this session works on.",
+  ),
+  options: optional(
+    z.record(z.string(), z.union([valueRule, anything])),
+    "The options that they are started with: values, or {rule: …}. Default: none.",
+  ),
+  for_each: optional(filled, "A rule in CEL that gives a list: one session for each item. Default: one session."),
+  allow_empty: optional(flag, "True if the phase passes where that list is empty. Default: false.", false),
+};
+
+export const gateFile = gateObject({ ...schemaKey, ...gateShape, ...gateKey, ...demands, ...childKeys });
+
+/** gate-definition.yaml of a phase that is a workflow. */
+export const childGate = gateObject({
+  ...schemaKey,
+  ...childKeys,
+  checkpoint: optional(gateObject({ allow_override: settings.allow_override }), "Whether the host may let it pass."),
+});
 
 /** gate-definition.yaml of a phase that is meant to require nothing. */
 export const noGate = gateObject({ ...schemaKey, ...gateKey });

@@ -97,6 +97,7 @@ const SESSION: Record<string, Reader> = {
   task: ({ host, id }) => [host.engine.session(id).task(2, 1)],
   document: ({ host, id }) => [host.engine.session(id).document("core/guide.md")],
   completeTask: ({ host, id }) => [host.engine.session(id).completeTask(2, 1)],
+  startChild: ({ host, id }) => [host.engine.session(id).startChild()],
   completePhase: ({ host, id }) => [host.submit(id, 2)],
   submit: ({ host, id }) => [host.engine.session(id).submit(2, { tests_pass: true }, { answerWithinMs: 1000 })],
   submission: ({ host, id }) => [host.engine.session(id).submission(2, KEY, { answerWithinMs: 1000 })],

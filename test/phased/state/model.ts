@@ -97,6 +97,8 @@ export class Model {
       case "refuseStep":
       case "assign":
         return true;
+      case "claimChild":
+        return this.status === "active";
       case "delete":
         this.status = "deleted";
         return true;

@@ -1,0 +1,238 @@
+import { createWorkflowTool } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { ACTION_NAMES } from "../../src/tools/phased/actions.js";
+import { built, complete, EACH, engineWith, MAIN, parentOf } from "../support/children.js";
+import { failure } from "../support/failure.js";
+
+describe("a phase that is a workflow", () => {
+  it("starts a session with the target and the options of its rules, and passes when that is completed", async () => {
+    const { engine, session } = await built(MAIN);
+    const child = await session.startChild();
+    expect(child).toMatchObject({ workflowType: "review", target: "src/main.ts", options: { depth: "deep: src" } });
+    expect((await engine.session(child.sessionId).state()).head.parent).toEqual({ sessionId: session.id, phase: 2 });
+    const early = await session.completePhase(2, {});
+    expect(early).toMatchObject({ passed: false, attemptsLeft: 3 });
+    expect(early.passed ? [] : early.problems.map(({ message }) => message)).toEqual([
+      `1 of 1 sessions on review are not completed: item 1 ("src/main.ts"): ${child.sessionId} is active in phase 1. Nothing was counted as an attempt`,
+    ]);
+    await complete(engine, child.sessionId);
+    expect(await session.completePhase(2, {})).toMatchObject({ passed: true, nextPhase: { name: "Ship" } });
+    expect((await session.artifact(2))?.artifact).toEqual({ read_it: { lines: 7 }, verdict: { approved: true } });
+    expect(await session.completePhase(3, { ok: true })).toMatchObject({ passed: true, nextPhase: null });
+  });
+
+  it("is passed by no evidence, however often it is submitted", async () => {
+    const { session } = await built(MAIN);
+    for (let count = 0; count < 15; count += 1) {
+      const answer = await session.completePhase(2, { approved: true, read_it: { lines: 7 }, review: true });
+      expect(answer).toMatchObject({ passed: false, attemptsLeft: 3, status: "active" });
+    }
+  });
+
+  it("returns a child that was started before", async () => {
+    const { engine, session } = await built(MAIN);
+    const { sessionId } = await session.startChild();
+    expect(await session.startChild()).toMatchObject({ sessionId, replayed: true });
+    await complete(engine, sessionId);
+    expect(await session.startChild()).toMatchObject({ sessionId, replayed: true });
+  });
+
+  it("starts another one in place of a child that was deleted", async () => {
+    const { engine, session } = await built(MAIN);
+    const { sessionId } = await session.startChild();
+    await engine.session(sessionId).delete({ by: "ann", note: "wrong" });
+    const second = await session.startChild();
+    expect(second).toMatchObject({ replayed: false });
+    expect(second.sessionId).not.toBe(sessionId);
+  });
+});
+
+describe("a phase that is a workflow for each item of a list", () => {
+  it("gives several agents a child each, and hands on the artifacts of all", async () => {
+    const { engine, session } = await built(EACH);
+    const children = await Promise.all([session.startChild(), session.startChild()]);
+    expect(children.map(({ target }) => target).sort()).toEqual(["src/a.ts", "src/b.ts"]);
+    expect(await failure(session.startChild())).toMatchObject({ code: "NOT_ALLOWED" });
+    for (const [index, { sessionId }] of children.entries()) {
+      expect(await session.completePhase(2, {})).toMatchObject({ passed: false });
+      await complete(engine, sessionId, index);
+    }
+    expect(await session.completePhase(2, {})).toMatchObject({ passed: true });
+    const artifact: unknown = (await session.artifact(2))?.artifact;
+    expect(artifact).toMatchObject({ items: [{ item: "src/a.ts" }, { item: "src/b.ts", target: "src/b.ts" }] });
+  });
+
+  it("takes an item by its place, and a repeated call with its key for the same one", async () => {
+    const { session } = await built(EACH, ["a", "b", "c"]);
+    const third = await session.startChild({ item: 3 });
+    expect(third).toMatchObject({ target: "c" });
+    const first = await session.startChild({ idempotencyKey: "k" });
+    expect(await session.startChild({ idempotencyKey: "k" })).toMatchObject({
+      ...{ sessionId: first.sessionId },
+      replayed: true,
+    });
+    expect((await session.startChild()).target).toBe("b");
+    expect(await failure(session.startChild({ item: 4 }))).toMatchObject({
+      code: "INVALID_INPUT",
+      details: { expected: "1 to 3" },
+    });
+  });
+
+  it("has one child for equal items, and passes no empty list unless that is allowed", async () => {
+    const twice = await built(EACH, ["a", "a"]);
+    expect((await twice.session.startChild()).target).toBe("a");
+    expect(await failure(twice.session.startChild({ item: 2 }))).toMatchObject({ code: "INVALID_INPUT" });
+    const none = await built({
+      forEach: "artifacts.build.files.filter(f, f.endsWith('.py'))",
+      target: { rule: "item" },
+    });
+    expect(await none.session.completePhase(2, {})).toMatchObject({ passed: false });
+    const allowed = await built({ forEach: "[]", allowEmpty: true });
+    expect(await allowed.session.completePhase(2, {})).toMatchObject({ passed: true });
+    expect((await allowed.session.artifact(2))?.artifact).toEqual({ items: [] });
+  });
+
+  it("forgets the children when the phase is entered again", async () => {
+    const { engine, session } = await built(EACH, ["a"]);
+    const { sessionId } = await session.startChild();
+    await complete(engine, sessionId);
+    await session.rollback(1);
+    await session.completePhase(1, { files: ["a"], main: "m" });
+    expect(await session.completePhase(2, {})).toMatchObject({ passed: false });
+    expect((await session.startChild()).sessionId).not.toBe(sessionId);
+  });
+});
+
+describe("an agent that makes the call in each answer's next", () => {
+  it("starts each child, works in it, and comes back to the phase", async () => {
+    const { engine, session } = await built(EACH);
+    const tool = createWorkflowTool(engine);
+    const evidence: Readonly<Record<string, object>> = {
+      "Read it": { lines: 7 },
+      Verdict: { approved: true },
+      Review: {},
+      Ship: { ok: true },
+    };
+    const titles: string[] = [];
+    let answer: Readonly<Record<string, unknown>> = await tool.dispatch({
+      action: "get_phase",
+      session_id: session.id,
+    });
+    for (let count = 0; count < 30 && answer.workflow_complete !== true; count += 1) {
+      const next = Object(answer.next);
+      if (next.action === "complete_phase") {
+        const { phase } = await engine.session(next.session_id).phase();
+        titles.push(phase.name);
+        next.evidence = evidence[phase.name];
+      } else if (next.action === "start") titles.push(`start ${next.item ?? ""}`);
+      answer = await tool.dispatch(next);
+      expect(answer.status, JSON.stringify(answer)).toBe("success");
+      if (answer.child_complete === true) expect(answer).toMatchObject({ parent: session.id });
+    }
+    expect(titles).toEqual(["start 1", "Read it", "Verdict", "start 2", "Read it", "Verdict", "Review", "Ship"]);
+  });
+
+  it("is led to the open child when it submits too early, and can choose nothing of it", async () => {
+    const { session, engine } = await built(EACH);
+    const tool = createWorkflowTool(engine);
+    const start = { action: "start", session_id: session.id };
+    const early = await tool.dispatch({ action: "complete_phase", session_id: session.id, phase: 2, evidence: {} });
+    expect(early).toMatchObject({ status: "error", attempts_left: 3, next: { ...start, item: 1 } });
+    expect(await tool.dispatch({ ...start, target_file: "x" })).toMatchObject({ code: "INVALID_INPUT" });
+    const { session_id: child } = await tool.dispatch({ ...start, item: 2 });
+    const state = await tool.dispatch({ action: "get_state", session_id: session.id });
+    expect(state).toMatchObject({
+      workflow: "review",
+      children: [
+        { item: 1, target_file: "src/a.ts", status: "not_started" },
+        { item: 2, session_id: child, status: "active", phase: "1 of 2" },
+      ],
+      children_completed: "0 of 2",
+    });
+    expect(await tool.dispatch({ action: "get_state", session_id: child })).toMatchObject({ parent: session.id });
+    expect(await tool.dispatch({ action: "start", session_id: child })).toMatchObject({ code: "NOT_ALLOWED" });
+    expect(await tool.dispatch({ action: "start" })).toMatchObject({ status: "error" });
+  });
+});
+
+describe("the definition of a phase that is a workflow", () => {
+  const define = (gate: object) => parentOf(gate);
+
+  it.each([
+    [{ workflow: "no/type" }, "type must be"],
+    [{ forEach: "" }, "gate.forEach must be a text"],
+    [{ target: 7 }, "gate.target must be a text"],
+    [{ each: "x" }, 'has no key "each"'],
+    [{ fields: {} }, 'has no key "fields"'],
+  ])("%j is refused: %s", (gate, message) => {
+    expect(() => define(gate)).toThrow(message);
+  });
+
+  it.each([
+    [{ forEach: "artifacts.ship.files" }, 'artifacts has no phase "ship"'],
+    [{ forEach: "artifacts.build.filez" }, 'no field "filez"'],
+    [{ forEach: "artifacts.build.files", target: { rule: "itm" } }, "itm"],
+    [{ target: { rule: "item" } }, "item"],
+    [{ workflow: "unknown" }, 'the workflow "unknown", which does not exist'],
+  ])("a session does not start with %j: %s", async (gate, message) => {
+    const engine = engineWith(gate);
+    const error = await failure(engine.start({ workflowType: "feature", target: "src" }));
+    expect(error).toMatchObject({ code: "DEFINITION_INVALID" });
+    expect(error.message).toContain(message);
+  });
+});
+
+describe("the children that a session leaves behind", () => {
+  it("are named by a rollback, a pause and a deletion, and learn it themselves", async () => {
+    const { engine, session } = await built(EACH);
+    const [first, second] = [await session.startChild(), await session.startChild()];
+    await complete(engine, first.sessionId);
+    const open = [{ sessionId: second.sessionId, status: "active" }];
+    expect((await session.pause()).children).toEqual(open);
+    await session.resume();
+    expect((await engine.session(second.sessionId).state()).orphaned).toBeUndefined();
+    expect((await session.rollback(1)).children).toEqual(open);
+    const orphaned = `the session ${session.id} that it was started for has left phase 2`;
+    expect(await engine.session(second.sessionId).state()).toMatchObject({ orphaned });
+    const tool = createWorkflowTool(engine, { actions: ACTION_NAMES });
+    expect(await tool.dispatch({ action: "get_phase", session_id: second.sessionId })).toMatchObject({
+      orphaned: `${orphaned}: this session counts for nothing there any more`,
+    });
+    await session.completePhase(1, { files: ["c"], main: "m" });
+    const third = await session.startChild();
+    expect(await tool.dispatch({ action: "delete_session", session_id: session.id })).toMatchObject({
+      children_left: [{ session_id: third.sessionId, status: "active" }],
+    });
+    expect((await engine.session(third.sessionId).state()).orphaned).toContain("is gone");
+  });
+
+  it("go on while the session is paused, and count afterwards", async () => {
+    const { engine, session } = await built(MAIN);
+    const { sessionId } = await session.startChild();
+    await session.pause();
+    await complete(engine, sessionId);
+    await session.resume();
+    expect(await session.completePhase(2, {})).toMatchObject({ passed: true });
+  });
+});
+
+describe("a session whose second phase was passed by children", () => {
+  it("has them in its history, its audit, and the statistics", async () => {
+    const { engine, session } = await built(EACH);
+    for (const { sessionId } of [await session.startChild(), await session.startChild()])
+      await complete(engine, sessionId);
+    await session.completePhase(2, {});
+    const attempt = (await session.history()).find(({ phase }) => phase === 2);
+    expect(attempt?.children).toHaveLength(2);
+    const audit = await session.audit();
+    expect(audit.children?.map(({ phase, intact }) => [phase, intact])).toEqual([
+      [2, true],
+      [2, true],
+    ]);
+    const { workflows } = await engine.statistics();
+    expect(workflows.map(({ workflowType, children }) => [workflowType, children])).toEqual([
+      ["feature", undefined],
+      ["review", 2],
+    ]);
+  });
+});
