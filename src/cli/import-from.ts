@@ -247,8 +247,10 @@ async function start(engine: Engine, request: StartRequest): Promise<StartResult
   } catch (error) {
     if (isPhasegateError(error, "PLAN_PARSE")) {
       const { file, line, column } = error.details;
-      const place = line === undefined ? "" : `${[file, line, ...(column === undefined ? [] : [column])].join(":")}: `;
-      throw new CommandFailure(`${place}${error.message}`, EXIT.problems, error.remedy, { cause: error });
+      const place = [file, line, column].filter((part) => part !== undefined).join(":");
+      // An error of the whole plan has the place in its message.
+      const message = error.message.includes(place) ? error.message : `${place}: ${error.message}`;
+      throw new CommandFailure(message, EXIT.problems, error.remedy, { cause: error });
     }
     const isAboutOptions = isPhasegateError(error, "INVALID_INPUT") && error.details.field?.startsWith("options");
     if (!isAboutOptions) throw error;
@@ -265,7 +267,8 @@ async function takeOver(engine: Engine, id: string, from: PraxisState, by: strin
   for (;;) {
     const { head, structure } = await session.state();
     const phase = structure.phases[head.position];
-    if (phase === undefined || !from.completed_phases.includes(phase.number)) return passed;
+    const isPassed = phase !== undefined && from.completed_phases.includes(phase.number);
+    if (head.status !== "active" || !isPassed) return passed;
     if (phase.skippable === true) await session.skipPhase(phase.number, request);
     else if (phase.gate.allowOverride === true) await session.overrideGate(phase.number, request);
     else return passed;
@@ -273,15 +276,21 @@ async function takeOver(engine: Engine, id: string, from: PraxisState, by: strin
   }
 }
 
+/** Limits the warnings about a plan that are printed. */
+const WARNINGS_MAX = 5;
+
 /** Prints what was started, and how it goes on. */
 async function report(
   engine: Engine,
-  { sessionId, workflowType, target, plan }: StartResult,
+  { sessionId, workflowType, target, plan, skipped = [] }: StartResult,
   { from, passed }: Pick<Taken, "from"> & { readonly passed: readonly number[] },
   dryRun: boolean,
   terminal: Terminal,
 ): Promise<void> {
-  for (const warning of plan?.warnings ?? []) terminal.stderr.write(`${printable(formatDiagnostic(warning))}\n`);
+  const warnings = (plan?.warnings ?? []).map(formatDiagnostic);
+  const more = warnings.length - WARNINGS_MAX;
+  const rest = more > 0 ? [`and ${counted(more, "warning")} more: phasegate plan ${plan?.path}`] : [];
+  for (const line of [...warnings.slice(0, WARNINGS_MAX), ...rest]) terminal.stderr.write(`${printable(line)}\n`);
   const { structure, head } = await engine.session(sessionId).state();
   const tasks = structure.phases.flatMap((phase) => phase.tasks);
   const marked = tasks.filter((task) => task.plan?.state === "done").length;
@@ -298,13 +307,12 @@ async function report(
     const which = `${marked} of them ${marked === 1 ? "is" : "are"} marked as done`;
     say(`${which}, which phasegate has not checked: each gate asks for all tasks of its phase`);
   }
-  const [word, is] = passed.length === 1 ? ["phase", "is"] : ["phases", "are"];
-  const was = is === "is" ? "was" : "were";
-  if (passed.length > 0)
-    say(`${word} ${passed.join(", ")} ${was} passed in praxis-os, and ${is} recorded as not checked here`);
-  const isPassed = from?.completed_phases.includes(head.phase) === true;
-  if (isPassed)
-    say(`phase ${head.phase} was passed in praxis-os, too, but is checked here: its workflow lets nobody skip it`);
+  const some = (numbers: readonly number[]) => `${numbers.length === 1 ? "phase" : "phases"} ${numbers.join(", ")}`;
+  if (skipped.length > 0) say(`rules of the workflow skip ${some(skipped.map(({ phase }) => phase))}`);
+  if (passed.length > 0) say(`passed in praxis-os, and recorded as not checked here: ${some(passed)}`);
+  if (head.status === "active" && from?.completed_phases.includes(head.phase) === true) {
+    say(`passed in praxis-os, but checked here, since its workflow lets nobody skip it: phase ${head.phase}`);
+  }
   const name = structure.phases[head.position]?.name ?? "";
   say(`it ${passed.length === 0 ? "begins" : "goes on"} in phase ${head.phase} "${name}"`);
   const next = dryRun ? undefined : (await goingOn(engine, sessionId, { isGuess: false }))?.next;

@@ -113,9 +113,15 @@ const markdownParser = (dialect?: string): Required<SourceParser> => ({
 
 const anyMarkdown = markdownParser();
 
-/** Recognises the dialect. A file that ends with `.json` is task-master's. */
+/**
+ * Recognises the dialect. A file that ends with `.json` is task-master's, and so is a text that begins as JSON: a session reads
+ * what it has ticked again without the name of the file.
+ */
 const anyDialect: SourceParser = {
-  parse: (text, file) => (/\.json$/i.test(file) ? taskMasterParser : anyMarkdown).parse(text, file),
+  parse: (text, file) => {
+    const isJson = /\.json$/i.test(file) || /^\uFEFF?\s*\{\s*["}]/.test(text);
+    return (isJson ? taskMasterParser : anyMarkdown).parse(text, file);
+  },
   tick: (text, plan, request) =>
     (plan.dialect === "task-master" ? taskMasterParser : anyMarkdown).tick(text, plan, request),
 };

@@ -250,24 +250,28 @@ describe("phasegate import --from, with a plan", () => {
     const { take, sessions } = await aProject({
       "specs/cycle/tasks.md": cycle,
       "specs/unclear/tasks.md": SPEC_KIT.replace("- [ ] T004 [US1]", "- [ ] T004 [US1] (depends on T099)"),
+      "specs/many/tasks.md": SPEC_KIT.replaceAll(" in src", " (depends on T097, T098, T099) in src"),
       "specs/none/tasks.md": "# Tasks\n\nNothing yet.\n",
       ".taskmaster/tasks/tasks.json": '{\n  "tasks": [\n    {"id": 1}\n  ]\n}\n',
     });
     const refused = await take("spec-kit", "specs/cycle", ...BUILD);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(
-      /specs\/cycle\/tasks\.md:1[01]:\d+: .*DEPENDENCY_CYCLE|specs\/cycle\/tasks\.md:1[01]:\d+/,
+      /^phasegate: error: the plan has errors: specs\/cycle\/tasks\.md:10:\d+: error: tasks depend on each other/,
     );
     const none = await take("spec-kit", "specs/none", ...BUILD);
     expect(none).toMatchObject({ code: 1 });
-    expect(none.stderr).toContain("specs/none/tasks.md:1");
+    expect(none.stderr).toContain("error: specs/none/tasks.md:1: specs/none/tasks.md can't be read as a plan");
     const json = await take("task-master", ".", ...BUILD);
     expect(json).toMatchObject({ code: 1 });
     expect(json.stderr).toContain(".taskmaster/tasks/tasks.json:3");
     expect(await sessions()).toEqual([]);
     const unclear = await take("spec-kit", "specs/unclear", ...BUILD);
     expect(unclear.code).toBe(0);
-    expect(unclear.stderr).toMatch(/specs\/unclear\/tasks\.md:11:\d+: .*T099/);
+    expect(unclear.stderr).toMatch(/^specs\/unclear\/tasks\.md:11:\d+: warning: .*T099.*\n$/);
+    const many = await take("spec-kit", "specs/many", ...BUILD);
+    expect(many.stderr.split("\n")).toHaveLength(7);
+    expect(many.stderr).toMatch(/and 1 warning more: phasegate plan specs\/many\/tasks\.md\n$/);
   });
 
   it("says where the plan would be, if it is given another folder", async () => {
@@ -331,7 +335,7 @@ describe("phasegate import --from praxis-os", () => {
     const [{ sessionId = "" } = {}] = await sessions();
     expect(stdout).toBe(
       `started ${sessionId}, a session of spec_creation_v1 on login: 3 phases\n` +
-        "phases 0, 1 were passed in praxis-os, and are recorded as not checked here\n" +
+        "passed in praxis-os, and recorded as not checked here: phases 0, 1\n" +
         `it goes on in phase 2 "Design"\n` +
         `next: pos_workflow {"action":"get_phase","session_id":"${sessionId}"}\n`,
     );
@@ -354,9 +358,9 @@ describe("phasegate import --from praxis-os", () => {
     expect(dry.stdout).toContain(`would start a session of spec_execution_v1 on login, with the plan ${spec}/tasks.md`);
     const { code, stdout } = await take("praxis-os", STATE, "--by", "ann");
     expect(code).toBe(0);
-    expect(stdout).toContain("phase 0 was passed in praxis-os, and is recorded as not checked here\n");
+    expect(stdout).toContain("passed in praxis-os, and recorded as not checked here: phase 0\n");
     expect(stdout).toContain(
-      "phase 1 was passed in praxis-os, too, but is checked here: its workflow lets nobody skip it\n",
+      "passed in praxis-os, but checked here, since its workflow lets nobody skip it: phase 1\n",
     );
     expect(await sessions()).toMatchObject([{ workflowType: "spec_execution_v1", target: "login", current: 1 }]);
   });
