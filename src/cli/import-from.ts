@@ -28,30 +28,22 @@ import { NoSessions, openState, using } from "./state.js";
 import { counted, print, printable, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, readHashKey, verifierOptions } from "./trust.js";
 
-interface PlanTool {
-  /** Where the plan may be in the folder that is given, the likeliest place first. */
-  readonly places: readonly string[];
-  /** What one gives, such as a folder. */
-  readonly example: string;
-}
-
-/** The tools whose plans are taken. */
-const PLAN_TOOLS = {
-  "spec-kit": { places: ["tasks.md"], example: "specs/001-login" },
-  openspec: { places: ["tasks.md"], example: "openspec/changes/add-login" },
-  kiro: { places: ["tasks.md"], example: ".kiro/specs/login" },
-  "task-master": {
-    places: ["tasks.json", "tasks/tasks.json", ".taskmaster/tasks/tasks.json"],
-    example: ".taskmaster/tasks/tasks.json",
-  },
-  bmad: { places: [], example: "docs/stories/1.1.login.md" },
-} as const satisfies Record<string, PlanTool>;
-
-const PRAXIS_OS = "praxis-os";
-const PRAXIS_EXAMPLE = ".praxis-os/.cache/state/ID.json";
-
-export const TOOLS = ["spec-kit", "openspec", "kiro", "task-master", "bmad", PRAXIS_OS] as const;
+/** The tools from which something is taken. */
+export const TOOLS = ["spec-kit", "openspec", "kiro", "task-master", "bmad", "praxis-os"] as const;
 type Tool = (typeof TOOLS)[number];
+
+/** What is taken: in words, and where its file may be in a folder that is given. */
+const SOURCES: Readonly<Record<Tool, { readonly what: string; readonly places: readonly string[] }>> = {
+  "spec-kit": { what: "the folder of a spec, such as specs/001-login", places: ["tasks.md"] },
+  openspec: { what: "the folder of a change, such as openspec/changes/add-login", places: ["tasks.md"] },
+  kiro: { what: "the folder of a spec, such as .kiro/specs/login", places: ["tasks.md"] },
+  "task-master": {
+    what: "the file of tasks, .taskmaster/tasks/tasks.json",
+    places: ["tasks.json", "tasks/tasks.json", ".taskmaster/tasks/tasks.json"],
+  },
+  bmad: { what: "the file of a story; skills are served as they are: phasegate serve --bundle", places: [] },
+  "praxis-os": { what: "the file of a session, .praxis-os/.cache/state/ID.json", places: [] },
+};
 
 /** The workflow of a session on a plan, if none is named. */
 const WORKFLOW = "plan_execution";
@@ -104,18 +96,17 @@ export async function importFrom(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { by = "", dryRun } = options;
-  if (given === undefined) throw usage(`what to take from ${tool} is missing`, `Name it, such as ${exampleOf(tool)}.`);
+  if (given === undefined) throw usage("the file is missing", `Name ${SOURCES[tool].what}.`);
   if (options.project === undefined) throw usage("--project is missing", "Give the value that `phasegate serve` has.");
-  if (tool === PRAXIS_OS && by === "") throw usage("--by is missing", "Give your name: the log records it.");
+  if (tool === "praxis-os" && by === "") throw usage("--by is missing", "Give your name: the log records it.");
+  const file = await findFile(tool, given);
   const project = await requireFolder(options.project, "the project");
   return withPacks({ ...options, project }, async ({ workflows, verifiers: ofPacks }) => {
     const content = await contentFor(workflowFolders({ workflows, starters: options.starters }));
     const verifiers = { ...(await openVerifiers({ ...options, project }, process.env)), ...ofPacks };
     const setup = { ...(await readHashKey(options)), content, plans: new FilePlans({ root: project }), verifiers };
-    const taken =
-      tool === PRAXIS_OS
-        ? await takeState(given, content, options)
-        : takePlan(await findPlan(tool, given), project, options);
+    const isState = tool === "praxis-os";
+    const taken = isState ? await takeState(file, content, options) : takePlan(file, project, options);
     const inState = async (state: string, create: boolean, use: (engine: Engine) => Promise<void>) =>
       using(enginesOver(await openState(state, { create }), setup).engine, use);
     const begin = async (engine: Engine) => {
@@ -138,37 +129,24 @@ export async function importFrom(
   });
 }
 
-function exampleOf(tool: Tool): string {
-  return tool === PRAXIS_OS ? PRAXIS_EXAMPLE : PLAN_TOOLS[tool].example;
-}
-
 async function contentFor(folders: readonly string[]): Promise<ContentProvider> {
   if (folders.length === 0) throw usage("--workflows is missing", "Give what `phasegate serve` has, or --starters.");
   return contentIn(await Promise.all(folders.map((path) => requireFolder(path, "the workflows folder"))));
 }
 
-/** Returns the absolute path of a tool's plan. */
-async function findPlan(tool: keyof typeof PLAN_TOOLS, given: string): Promise<string> {
+/** Returns the absolute path of what is taken. */
+async function findFile(tool: Tool, given: string): Promise<string> {
   const place = resolve(given);
-  const found = await stat(place).catch((cause: unknown) => unreadable(place, "the plan", cause));
+  const found = await stat(place).catch((cause: unknown) => unreadable(place, "the file", cause));
   if (!found.isDirectory()) return place;
-  const { places, example }: PlanTool = PLAN_TOOLS[tool];
-  const file = (await existing(place, places))[0];
+  const { what, places } = SOURCES[tool];
+  const [file] = await existing(place, places);
   if (file !== undefined) return file;
-  if ((await existing(place, ["SKILL.md"])).length > 0) {
-    const hint = "A skill is served as it is: phasegate serve --bundle DIR. A story can be taken as a plan.";
-    throw new CommandFailure(`${place} is a skill, not a plan`, EXIT.environment, hint);
-  }
-  const folders = await readdir(place, { withFileTypes: true });
-  const below = folders.filter((entry) => entry.isDirectory()).map(({ name }) => join(place, name));
-  const [other] = (await Promise.all(below.map((folder) => existing(folder, places)))).flat();
-  const where = other === undefined ? "" : ` Plans are in ${dirname(other)} and the like.`;
-  const wanted = places[0] === undefined ? `${place} is a folder` : `there is no ${places[0]} in ${place}`;
-  throw new CommandFailure(
-    wanted,
-    EXIT.environment,
-    `Name ${places.length === 0 ? "a plan" : "the folder of one"}, such as ${example}.${where}`,
-  );
+  const folders = (await readdir(place, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  const [below] = (await Promise.all(folders.map(({ name }) => existing(join(place, name), places)))).flat();
+  const message = places[0] === undefined ? `${place} is a folder` : `there is no ${places[0]} in ${place}`;
+  const hint = `Name ${what}.${below === undefined ? "" : ` One is ${below}.`}`;
+  throw new CommandFailure(message, EXIT.environment, hint);
 }
 
 async function existing(folder: string, names: readonly string[]): Promise<string[]> {
@@ -198,15 +176,12 @@ const praxisState = z.object({
 });
 type PraxisState = z.infer<typeof praxisState>;
 
-async function takeState(given: string, content: ContentProvider, { option }: FromOptions): Promise<Taken> {
-  const file = resolve(given);
-  const found = await stat(file).catch((cause: unknown) => unreadable(file, "the state", cause));
-  const hint = `Name the file of one session: ${PRAXIS_EXAMPLE}`;
-  if (found.isDirectory()) throw new CommandFailure(`${file} is a folder`, EXIT.environment, hint);
+async function takeState(file: string, content: ContentProvider, { option }: FromOptions): Promise<Taken> {
   const read = praxisState.safeParse(jsonIn(await readFile(file, "utf8")), ENGLISH);
   if (!read.success) {
     const [issue] = read.error.issues;
     const why = [...(issue?.path.length ? [issue.path.join(".")] : []), issue?.message].join(": ");
+    const hint = `Name ${SOURCES["praxis-os"].what}.`;
     throw new CommandFailure(`${file} is no state of praxis-os: ${why}`, EXIT.problems, hint);
   }
   const { workflow_type: workflowType, target_file: target, completed_phases: completed, metadata } = read.data;

@@ -283,9 +283,9 @@ describe("phasegate import --from, with a plan", () => {
     const above = await take("spec-kit", "specs", ...BUILD);
     expect(above).toMatchObject({ code: 3, stdout: "" });
     expect(above.stderr).toContain("there is no tasks.md in");
-    expect(above.stderr).toContain(`Plans are in ${join(project, "specs", "001-login")}`);
+    expect(above.stderr).toContain(`One is ${join(project, "specs/001-login/tasks.md")}.`);
     const empty = await take("openspec", "specs/002-plan-less", ...BUILD);
-    expect(empty.stderr).toContain("Name the folder of one, such as openspec/changes/add-login.");
+    expect(empty.stderr).toContain("Name the folder of a change, such as openspec/changes/add-login.");
     const missing = await take("kiro", ".kiro/specs/none", ...BUILD);
     expect(missing).toMatchObject({ code: 3 });
     expect(missing.stderr).toContain("can't be read");
