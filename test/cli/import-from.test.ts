@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createEngine } from "phasegate";
 import { FileContent, FilePlans, FileStorage } from "phasegate/fs";
+import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { initialise } from "../support/a-repository.js";
@@ -196,7 +197,8 @@ describe("phasegate import --from, with a plan", () => {
   });
 
   it("starts plan_execution, from the starters, if no other workflow is named", async () => {
-    const { project, take, sessions } = await aProject({ "specs/001-login/tasks.md": SPEC_KIT });
+    const form = { "src/login/form.ts": "export const form = {};\n" };
+    const { project, state, take, sessions } = await aProject({ "specs/001-login/tasks.md": SPEC_KIT, ...form });
     await initialise(project);
     const missing = await take("spec-kit", "specs/001-login", "--starters");
     expect(missing.code).toBe(2);
@@ -205,10 +207,26 @@ describe("phasegate import --from, with a plan", () => {
     const refused = await take("spec-kit", "specs/001-login", "--starters", "--option", "check_command=npm test");
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain("npm test");
-    const given = ["--option", "check_command=npm test", "--allow-command", "npm test"];
+    const given = ["--option", "check_command=node --version", "--allow-command", "node --version"];
     const { code, stdout } = await take("spec-kit", "specs/001-login", "--starters", ...given);
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("plan_execution") });
-    expect(await sessions()).toMatchObject([{ workflowType: "plan_execution", target: "specs/001-login" }]);
+    const [{ sessionId = "", ...about } = {}] = await sessions();
+    expect(about).toMatchObject({ workflowType: "plan_execution", target: "specs/001-login" });
+
+    // What was done before is shown by lines that are there, and checked.
+    const engine = createEngine({
+      storage: await FileStorage.open(state),
+      content: new FileContent({ roots: [join(import.meta.dirname, "../../starters")] }),
+      plans: new FilePlans({ root: project }),
+      verifiers: await createVerifiers({ projectRoot: project, commands: { "node --version": "node --version" } }),
+    });
+    const tasks_completed = ["T001", "T002"];
+    const nowhere = await engine.session(sessionId).completePhase(1, { tasks_completed, where: { T001: "a.ts:1" } });
+    expect(nowhere).toMatchObject({ passed: false });
+    const where = { T001: "src/login/form.ts:1", T002: ["src/login/form.ts:1"] };
+    expect(await engine.session(sessionId).completePhase(1, { tasks_completed, where })).toMatchObject({
+      passed: true,
+    });
   });
 
   it("only shows what it would do with --dry-run", async () => {
