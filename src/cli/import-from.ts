@@ -32,7 +32,7 @@ import { openVerifiers, projectOption, readHashKey, verifierOptions } from "./tr
 export const TOOLS = ["spec-kit", "openspec", "kiro", "task-master", "bmad", "praxis-os"] as const;
 type Tool = (typeof TOOLS)[number];
 
-/** What is taken: in words, and where its file may be in a folder that is given. */
+/** The file that is taken: in words, and where it may be in a folder that is given. */
 const SOURCES: Readonly<Record<Tool, { readonly what: string; readonly places: readonly string[] }>> = {
   "spec-kit": { what: "the folder of a spec, such as specs/001-login", places: ["tasks.md"] },
   openspec: { what: "the folder of a change, such as openspec/changes/add-login", places: ["tasks.md"] },
@@ -80,7 +80,7 @@ function optionIn(value: string): Options {
   return { [value.slice(0, at)]: jsonIn(given) ?? given };
 }
 
-/** What is to be started. */
+/** A session that is to be started. */
 interface Taken {
   readonly request: StartRequest;
   /** Targets of sessions on the same work. */
@@ -134,7 +134,7 @@ async function contentFor(folders: readonly string[]): Promise<ContentProvider> 
   return contentIn(await Promise.all(folders.map((path) => requireFolder(path, "the workflows folder"))));
 }
 
-/** Returns the absolute path of what is taken. */
+/** Returns the absolute path of the file that is taken. */
 async function findFile(tool: Tool, given: string): Promise<string> {
   const place = resolve(given);
   const found = await stat(place).catch((cause: unknown) => unreadable(place, "the file", cause));

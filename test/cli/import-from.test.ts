@@ -213,7 +213,7 @@ describe("phasegate import --from, with a plan", () => {
     const [{ sessionId = "", ...about } = {}] = await sessions();
     expect(about).toMatchObject({ workflowType: "plan_execution", target: "specs/001-login" });
 
-    // What was done before is shown by lines that are there, and checked.
+    // Lines that are there show tasks that were done before.
     const engine = createEngine({
       storage: await FileStorage.open(state),
       content: new FileContent({ roots: [join(import.meta.dirname, "../../starters")] }),
