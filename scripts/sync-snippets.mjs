@@ -8,6 +8,7 @@
  * example, a test or a recipe of test/hosts, or a file that an example or a test names. Code without a source fails, but for
  *
  * - what test/cli/documented-runs.slow.test.ts runs: `sh`, `json call`, `json file=PATH` and `text output`;
+ * - `mermaid`, which the site and test/package/drawings.test.ts draw;
  * - drawings of folders, `text folder=PATH`: this folder has each file that is drawn;
  * - what scripts/snippets-without-source.json counts: the drawing of the import directions, which import-arrows.test.ts reads.
  */
@@ -16,8 +17,8 @@ import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 const COUNTED = "scripts/snippets-without-source.json";
 /** What may have no source, and only as often as it is counted. */
 const UNSOURCED = new Set(["json", "text"]);
-/** What a test runs straight from the pages. */
-const IS_RUN = /^(?:sh|json (?:call|file=\S+)|text output)$/;
+/** What a test runs or draws straight from the pages. */
+const IS_RUN = /^(?:sh|mermaid|json (?:call|file=\S+)|text output)$/;
 const FOLDER = /^text folder=(\S+)$/;
 
 const write = process.argv.includes("--write");

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { defineConfig, type MarkdownOptions } from "vitepress";
+import { flowchartHtml } from "../drawings.ts";
 import { addressOf, excluded, fragmentOf, pageFiles, placeOf, ROOT, sections, siteLink } from "../pages.ts";
 
 const manifest: { readonly description: string } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
@@ -29,6 +30,7 @@ export default defineConfig({
     config: (md) => {
       rewriteLinks(md);
       keepBraces(md);
+      drawFlowcharts(md);
     },
   },
   themeConfig: {
@@ -75,6 +77,16 @@ function keepBraces(md: MarkdownIt): void {
     if (render === undefined) throw new Error(`markdown-it renders no ${name}`);
     md.renderer.rules[name] = (...given) => render(...given).replaceAll("{{", "&#123;&#123;");
   }
+}
+
+function drawFlowcharts(md: MarkdownIt): void {
+  const code = md.renderer.rules.fence;
+  if (code === undefined) throw new Error("markdown-it renders no fence");
+  md.renderer.rules.fence = (...given) => {
+    const [tokens, index] = given;
+    const fence = tokens[index];
+    return fence?.info.trim() === "mermaid" ? flowchartHtml(fence.content) : code(...given);
+  };
 }
 
 /** The pages, for models: https://llmstxt.org. */

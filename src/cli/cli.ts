@@ -21,7 +21,7 @@
  * - pack-wants.ts: what the gates of a pack ask for; pack-changes.ts: how they change; package-manager.ts: installs packages,
  *   without running their scripts
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
- * - export.ts: also the file format of `export` and `import`
+ * - export.ts: also the file format of `export` and `import`; import-from.ts: what `import --from` takes from other tools
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
  * - listen.ts: serves MCP over HTTP, for `serve --listen`; serve-options.ts: the options of `serve`, one by one
  * - log.ts: the log of `serve`; announce.ts: which workflows it says are there; rotating-file.ts: its files
@@ -82,6 +82,7 @@ Examples:
   phasegate sessions --state .phasegate --stuck --older-than 2d
   phasegate retry my_workflow_readme_20260101_120000 --state .phasegate --by ann --note "the disk was full"
   phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db
+  phasegate import --from spec-kit specs/001-login --allow-command "npm test" --option "check_command=npm test"
   phasegate backup --state .phasegate /backups/phasegate`;
 
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {

@@ -1,6 +1,6 @@
 /**
  * `phasegate import`: appends exported sessions to a state. The whole file is checked first, then each session is
- * appended, and refused on its own if it does not fit.
+ * appended, and refused on its own if it does not fit. `--from` is in import-from.ts.
  */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
@@ -15,9 +15,10 @@ import { type Appended, appendLog, bytesOf } from "../phased/log-copy.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { matchesQuery } from "../storage/common/session-query.js";
 import type { SessionId } from "../workflow/names.js";
-import { argument, command, flag, notEmpty, required, type Values } from "./command.js";
-import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
+import { argument, choice, command, flag, notEmpty, required, text, type Values } from "./command.js";
+import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import { checkHeader, KINDS, type Line, type LinesEnd, notImported, readLine, splitLines } from "./export.js";
+import { fromOptions, importFrom, TOOLS } from "./import-from.js";
 import { choiceOf, filterOptions, stateOption, unreadable } from "./options.js";
 import { openState, using } from "./state.js";
 import { counted, print, printable, type Terminal } from "./terminal.js";
@@ -28,23 +29,44 @@ const importOptions = () => ({
   // Nothing is opened then, and the empty name stands for a state that need not be given.
   check: flag("--check", "check the file without writing anything; needs no --state").implies({ state: "" }),
   ...filterOptions(),
+  workflow: text("--workflow <type>", "only sessions on this workflow; with --from, the workflow of the new session"),
   hashKeyFile: hashKeyOption(),
+  from: choice(
+    "--from <tool>",
+    "start a session on a plan of this tool, or on a session of praxis-os",
+    TOOLS,
+  ).conflicts([...["check", "session", "status", "target"]]),
+  ...fromOptions(),
 });
 type ImportOptions = Values<ReturnType<typeof importOptions>>;
 
 const HELP = `
 The whole file is checked before anything is written: a file that was truncated or changed is refused. Each session
 is imported completely. If the state already has its beginning, the rest is added. If a session is refused, its line
-and the reason are printed, the others are imported, and the exit code is 1. A file can be imported twice.`;
+and the reason are printed, the others are imported, and the exit code is 1. A file can be imported twice.
+
+With --from, the file is the plan of another tool, or the folder with it, and a session of plan_execution is started on
+it. Tasks that are done there are checked as all others. Of praxis-os, it is the file of one session: phases that were
+passed there are recorded as not checked here, where the workflow lets the host skip or override them.
+
+Examples:
+  phasegate import --from spec-kit specs/001-login --allow-command "npm test" --option "check_command=npm test" --dry-run
+  phasegate import --from task-master .taskmaster/tasks/tasks.json --workflow build_v1
+  phasegate import --from praxis-os .praxis-os/.cache/state/ID.json --workflows .praxis-os/workflows --by ann`;
 
 export const importCommand = command({
   name: "import",
-  summary: "add exported sessions to a state",
-  description: "Adds the sessions in a file of `phasegate export` to a state, which is created if it does not exist.",
-  arguments: [argument("[file]", "the file; stdin if it is - or not given", notEmpty)],
+  summary: "add exported sessions to a state, or begin one on another tool's plan",
+  description:
+    "Adds the sessions in a file of `phasegate export` to a state, which is created if it does not exist. With --from, starts a session on the plan of another tool.",
+  arguments: [
+    argument("[file]", "the file; stdin if it is - or not given; with --from, a plan or its folder", notEmpty),
+  ],
   options: importOptions(),
   help: HELP,
   async run(options, terminal, file) {
+    if (options.from !== undefined) return importFrom(options.from, file, options, terminal);
+    if (options.dryRun === true) throw usage("--dry-run is for --from", "Give --check to check a file of sessions.");
     const work = (path: string) => importFile(path, options, terminal);
     if (file === undefined || file === "-") return spooled(terminal.stdin, work);
     const path = resolve(file);

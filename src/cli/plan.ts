@@ -46,7 +46,7 @@ export const planCommand = command({
     try {
       const found = await readPlanFile(given);
       text = found.text;
-      const reading = parserOf(found.file, options).parse(text, found.file);
+      const reading = parserOf(options).parse(text, found.file);
       printPlan(reading, text, options, terminal);
       return hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok;
     } catch (error) {
@@ -57,8 +57,7 @@ export const planCommand = command({
   },
 });
 
-function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
-  const name = dialect ?? (/\.json$/i.test(file) ? "task-master" : "markdown");
+function parserOf({ dialect: name = "markdown" }: PlanOptions): SourceParser {
   const parser = builtInParsers[name];
   if (parser === undefined) throw new Error(`no parser ${name}`);
   return parser;

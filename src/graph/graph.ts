@@ -319,7 +319,7 @@ export function toSvg({ width, height, nodes, edges }: Drawing): string {
     const path = points.map(({ x, y }, index) => `${index === 0 ? "M" : "L"}${round(x)} ${round(y)}`).join("");
     const middle = points[Math.floor(points.length / 2)];
     const line = `<path d="${path}" fill="none" stroke="#555" stroke-width="${taken === undefined ? 1 : 2.5}" marker-end="url(#end)"/>`;
-    return label === undefined || middle === undefined ? line : line + textAt(middle.x, middle.y, label);
+    return label === undefined || middle === undefined ? line : line + textAt(middle.x, middle.y, label, HALO);
   });
   const boxes = nodes.map(({ x, y, width, height, label, gate, state }) => {
     const box = `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="6" fill="${COLOURS[state ?? "ahead"]}" stroke="#555"/>`;
@@ -334,8 +334,11 @@ ${[...lines, ...boxes].join("\n")}
 `;
 }
 
-function textAt(x: number, y: number, text: string): string {
-  return `<text x="${round(x)}" y="${round(y)}" text-anchor="middle" fill="#222">${escaped(cut(text))}</text>`;
+/** Keeps a label readable on its line. */
+const HALO = ' paint-order="stroke" stroke="#fff" stroke-width="4"';
+
+function textAt(x: number, y: number, text: string, more = ""): string {
+  return `<text x="${round(x)}" y="${round(y)}" text-anchor="middle" fill="#222"${more}>${escaped(cut(text))}</text>`;
 }
 
 function cut(text: string): string {

@@ -98,7 +98,7 @@ function noPhase(rows: readonly Row[], source: SourceText, file: string) {
 }
 
 /** The parser of Markdown in one dialect, or in a dialect that it recognises. */
-const markdownParser = (dialect?: string): SourceParser => ({
+const markdownParser = (dialect?: string): Required<SourceParser> => ({
   parse: (text, file) => parsePlan(text, { file, ...(dialect !== undefined && { dialect }) }),
   tick(text, { phases }, request) {
     const wanted = new Set(request.tasks);
@@ -111,7 +111,20 @@ const markdownParser = (dialect?: string): SourceParser => ({
   },
 });
 
-const anyDialect = markdownParser();
+const anyMarkdown = markdownParser();
+
+/**
+ * Recognises the dialect. A file that ends with `.json` is task-master's, and so is a text that begins as JSON: a session reads
+ * what it has ticked again without the name of the file.
+ */
+const anyDialect: SourceParser = {
+  parse: (text, file) => {
+    const isJson = /\.json$/i.test(file) || /^\uFEFF?\s*\{\s*["}]/.test(text);
+    return (isJson ? taskMasterParser : anyMarkdown).parse(text, file);
+  },
+  tick: (text, plan, request) =>
+    (plan.dialect === "task-master" ? taskMasterParser : anyMarkdown).tick(text, plan, request),
+};
 
 /**
  * The built-in parsers of plans, by name. `spec_tasks_parser`, `spec_tasks_md` and `markdown` recognise the dialect; the name of a dialect

@@ -22,7 +22,7 @@ import { SourceText } from "./source.js";
 import { type Edit, withEdits } from "./tick.js";
 
 /** The parser of tasks.json, with or without tags. Ticks set `"status"`. */
-export const taskMasterParser: SourceParser = {
+export const taskMasterParser: Required<SourceParser> = {
   parse(text, file) {
     const tags = readTags(text, file);
     const report = new PlanReport(file);

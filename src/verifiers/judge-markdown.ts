@@ -99,7 +99,7 @@ function belowOne(headings: readonly Heading[], start: number, level: number | u
 export function judgePlan(given: PlanParams, asked: Asked): Promise<Outcome> {
   return judgeText(given, asked, (text, file, path) => {
     try {
-      return judge(parserOf(path).parse(text, path), given, file);
+      return judge(planParser().parse(text, path), given, file);
     } catch (error) {
       if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
       return { ok: false, message: `${error.message}. ${error.remedy}` };
@@ -108,8 +108,8 @@ export function judgePlan(given: PlanParams, asked: Asked): Promise<Outcome> {
 }
 
 /** Returns the parser that a session on this file would use. */
-function parserOf(path: string): SourceParser {
-  const parser = builtInParsers[/\.json$/i.test(path) ? "task-master" : "markdown"];
+function planParser(): SourceParser {
+  const parser = builtInParsers.markdown;
   if (parser === undefined) throw new Error("the built-in parsers are missing");
   return parser;
 }

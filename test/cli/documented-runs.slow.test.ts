@@ -62,6 +62,20 @@ const ANY_PORT = { "--http 8080": "--http 0", "--port 7000": "--port 0", "127.0.
 /** A browser would be opened for nobody. */
 const NO_BROWSER = { " --open": "" };
 
+/** A plan of spec-kit. */
+const HALF_DONE = `# Tasks
+
+## Phase 1: Setup
+
+- [x] T001 Create the folder src/login
+- [x] T002 [P] Add the test runner
+
+## Phase 2: User Story 1 - Log in
+
+- [ ] T003 [US1] Write the form in src/login/form.ts
+- [ ] T004 [US1] Check the password in src/login/check.ts
+`;
+
 const PAGES: Readonly<Record<string, Page>> = {
   "README.md": { prepare: aNewProject },
   "docs/setup.md": { prepare: aNewProject },
@@ -106,6 +120,28 @@ const PAGES: Readonly<Record<string, Page>> = {
       const file = "workflows/release_v1/metadata.json";
       const metadata = JSON.parse(readFileSync(file, "utf8"));
       writeFileSync(file, JSON.stringify({ ...metadata, version: "2.0.0" }));
+      return undefined;
+    },
+  },
+  "docs/coming-from.md": {
+    prepare: async () => {
+      await aNewProject();
+      await done("init", "--yes", "--client", "claude", "--starters", "plan_execution");
+      await copied("examples/routed", "orchestrator/workflows");
+      await copied("examples/intake", "bmad");
+      await copied("examples/workflows", ".praxis-os/workflows");
+      const praxis = {
+        session_id: "062f24e7",
+        workflow_type: "release_v1",
+        target_file: "src/a.ts",
+        completed_phases: [],
+      };
+      await writeFiles(".", {
+        "specs/001-login/tasks.md": HALF_DONE,
+        ".praxis-os/.cache/state/062f24e7.json": JSON.stringify(praxis),
+        "_bmad/custom/.keep": "",
+      });
+      await initialise(process.cwd());
       return undefined;
     },
   },
@@ -382,6 +418,10 @@ const FILES: Readonly<Record<string, (text: string, shell: Shell) => Promise<voi
 
 /** What prints a block that is an output. */
 const OUTPUTS: Readonly<Record<string, () => Promise<string>>> = {
+  "docs/coming-from.md": async () => {
+    const check = ["--allow-command", "npm test", "--option", "check_command=npm test"];
+    return (await done("import", "--from", "spec-kit", "specs/001-login", ...check, "--dry-run")).stdout;
+  },
   "docs/routed.md": async () => {
     const file = "examples/routed/FIX_BUG/steps/fix.md";
     writeFileSync(file, readFileSync(file, "utf8").replace('stay on "Fix"', 'proceed to "Finish"'));

@@ -93,6 +93,19 @@ describe("built-in parsers", () => {
     expect(parser?.tick?.(text, plan, before)).toBe(after.replace("[ ] c", "[x] c"));
   });
 
+  it.each(["spec_tasks_parser", "markdown"])(
+    "%s reads a file that ends with .json as task-master's, and ticks it",
+    (name) => {
+      const text = '{"tasks": [{"id": 1, "title": "A", "status": "pending"}]}';
+      const parser = builtInParsers[name];
+      const { plan } = parser?.parse(text, "tasks/Tasks.JSON") ?? {};
+      if (plan === undefined) throw new Error("no plan");
+      expect(plan.dialect).toBe("task-master");
+      const ticked = parser?.tick?.(text, plan, { tasks: ["1"], criteria: false, done: true });
+      expect(ticked).toBe(text.replace("pending", "done"));
+    },
+  );
+
   it("read a source in their dialect, with its name in errors", () => {
     const text = "## Phase 1: A\n- [ ] T001 a\n";
     const id = (parser: string) => builtInParsers[parser]?.parse(text, "f").plan.phases[0]?.tasks[0]?.id;
