@@ -41,7 +41,7 @@ export async function loadWorkflow(folder: string): Promise<LoadedWorkflow> {
   const texts = await textsOf(files, structure);
   const documents = await documentsOf(files, new Set(texts.keys()));
   const textAt = (path: string | undefined) => (path === undefined ? undefined : texts.get(path));
-  const input = workflowInputOf(structure, documents, (path) => textAt(path) ?? "");
+  const input = workflowInputOf(definition, documents, (part) => textAt(fileOf(structure, part)) ?? "");
   return { definition, input, phases: input.phases, documents, text: (part) => textAt(fileOf(structure, part)) };
 }
 

@@ -72,10 +72,15 @@ function byKey(phases: readonly NamedPhase[]): ReadonlyMap<string, readonly Name
   return found;
 }
 
-function keysOf({ number, name, plan }: NamedPhase): readonly string[] {
+/** Returns a name in small letters, with `_` for all other characters than letters and digits. */
+export function simpleName(name: string): string {
   const simple = name.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, "_");
+  return simple.replace(/^_|_$/g, "");
+}
+
+function keysOf({ number, name, plan }: NamedPhase): readonly string[] {
   // A name of digits would be taken for the number of another phase.
-  const names = [name, simple.replace(/^_|_$/g, "")].filter((key) => !/^[\d\s]*$/.test(key));
+  const names = [name, simpleName(name)].filter((key) => !/^[\d\s]*$/.test(key));
   return [...new Set([String(number), ...(plan === undefined ? names : [])])];
 }
 
