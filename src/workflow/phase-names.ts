@@ -84,6 +84,13 @@ function keysOf({ number, name, plan }: NamedPhase): readonly string[] {
   return [...new Set([String(number), ...(plan === undefined ? names : [])])];
 }
 
+/** Returns the path of a file of a workflow whose phases get other numbers: `phases/2/a.md` moves with its phase. */
+export function movedPath(path: string, numbers: ReadonlyMap<number, number>): string {
+  const [, number, rest] = /^phases\/(\d+)\/(.+)$/s.exec(path) ?? [];
+  const moved = numbers.get(Number(number));
+  return moved === undefined ? path : `phases/${moved}/${rest}`;
+}
+
 function inWords(phases: readonly NamedPhase[]): string {
   const words = phases.map(({ number, name }) => (name === "" ? `${number}` : `${number} (${name})`));
   return firstFew(words, LISTED_MAX);

@@ -3,7 +3,7 @@
  * gate, so that rules of the addition see the fields of the base. What is wrong is reported where the addition has it.
  */
 import type { KeyPath, ParsedSource } from "../diagnostic.js";
-import { isMissing, readBy, spotIn } from "../file-schema.js";
+import { isMissing, readBy, type Spot, spotIn } from "../file-schema.js";
 import type { GatePlace } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
@@ -44,24 +44,24 @@ interface ObjectSource extends ParsedSource {
 
 function joinedGate(gate: FieldGate, more: ObjectSource, report: Report, place: GatePlace): Promise<FieldGate> {
   const before: JsonObject = JSON.parse(JSON.stringify(gateFileContent(gate)));
+  const spot = spotIn(more, report);
   const joining = new Joining(more);
-  const validators = objectIn(more.value, "validators");
-  for (const name of Object.keys(validators).filter((one) => Object.hasOwn(objectIn(before, "validators"), one))) {
+  const both = (key: string) => [objectIn(before, key), objectIn(more.value, key, spot)] as const;
+  const [known, validators] = both("validators");
+  for (const name of Object.keys(validators).filter((one) => Object.hasOwn(known, one))) {
     const message = `the base has a validator ${shown(name)}`;
     report.error("VALUE_WRONG", more.place(["validators", name]), message, "Give this one another name.");
   }
-  const checkpoint = { ...objectIn(before, "checkpoint"), ...objectIn(more.value, "checkpoint") };
+  const [settings, ownSettings] = both("checkpoint");
   const { approval, reveal, ...others } = before;
   const value: JsonObject = {
     // Written in the checkpoint, they count in place of the base's.
-    ...(isMissing(checkpoint.approval) && approval !== undefined ? { approval } : {}),
-    ...(isMissing(checkpoint.reveal) && reveal !== undefined ? { reveal } : {}),
+    ...(approval === undefined || !isMissing(ownSettings.approval) ? {} : { approval }),
+    ...(reveal === undefined || !isMissing(ownSettings.reveal) ? {} : { reveal }),
     ...{ ...others, ...more.value },
-    checkpoint: isOther(more.value.checkpoint) ? more.value.checkpoint : checkpoint,
-    evidence_schema: joining.fields(before.evidence_schema, more.value.evidence_schema),
-    validators: isOther(more.value.validators)
-      ? more.value.validators
-      : { ...objectIn(before, "validators"), ...validators },
+    checkpoint: { ...settings, ...ownSettings },
+    evidence_schema: joining.fields(...both("evidence_schema")),
+    validators: { ...known, ...validators },
     ...joining.lists([], before, more.value, ["cross_field_validation", "verify"]),
   };
   return gateBy(gateFile, value, spotIn({ value, place: joining.place }, report), place);
@@ -99,10 +99,9 @@ class Joining {
     return joined;
   }
 
-  fields(before: JsonValue | undefined, more: JsonValue | undefined): JsonValue {
-    if (isOther(more)) return more;
-    const fields = new Map<string, JsonValue>(Object.entries(isJsonObject(before) ? before : {}));
-    for (const [name, field] of Object.entries<JsonValue>(isJsonObject(more) ? more : {})) {
+  fields(before: JsonObject, more: JsonObject): JsonObject {
+    const fields = new Map<string, JsonValue>(Object.entries(before));
+    for (const [name, field] of Object.entries<JsonValue>(more)) {
       const old = fields.get(name);
       const isSame = isJsonObject(old) && isJsonObject(field);
       const lists = isSame ? this.lists(["evidence_schema", name], old, field, ["validator", "verify"]) : {};
@@ -116,14 +115,13 @@ function keyOf(path: KeyPath): string {
   return JSON.stringify(path);
 }
 
-function objectIn(value: JsonObject, key: string): JsonObject {
+/** Returns the object below a key; an empty one for a value of another kind, which is reported. */
+function objectIn(value: JsonObject, key: string, spot?: Spot): JsonObject {
   const inner = value[key];
-  return isJsonObject(inner) ? inner : {};
-}
-
-/** Checks for a value of another kind, which its reader reports. */
-function isOther(value: JsonValue | undefined): value is JsonValue {
-  return !isMissing(value) && value !== false && !isJsonObject(value);
+  if (isJsonObject(inner)) return inner;
+  if (!isMissing(inner) && inner !== false)
+    spot?.at(key).wrong(inner, "an object with keys", `Write keys below ${key}.`);
+  return {};
 }
 
 /** A schema in code can only get what a gate asks for besides its fields. */

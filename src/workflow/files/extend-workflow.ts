@@ -8,7 +8,7 @@ import { withPhaseKeys } from "../../rules/rename-phases.js";
 import { gateChanges } from "../gate-change.js";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { orNearest, shown } from "../names.js";
-import { PhaseNames } from "../phase-names.js";
+import { movedPath, PhaseNames } from "../phase-names.js";
 import type { ExtendedFrom, GateDefinition, WorkflowStructure } from "../structure.js";
 import type {
   DynamicInput,
@@ -276,11 +276,11 @@ export function lessAsked(before: GateDefinition, after: GateDefinition): string
 export function overrideFault(name: string, what: readonly string[], override: string | undefined) {
   if (what.length === 0) {
     if (override === undefined) return undefined;
-    return { message: "override is given, and the gate asks for no less", hint: "Leave it out." };
+    return { message: "override is given, and the gate asks for no less", hint: "Leave it out.", isWeaker: false };
   }
   if (override !== undefined && override.trim() !== "") return undefined;
   const message = `the gate of ${shown(name)} would ask for less: ${what.join("; ")}`;
-  return { message, hint: "Say in override why it may." };
+  return { message, hint: "Say in override why it may.", isWeaker: true };
 }
 
 /** Returns a fault for each number that no task of a phase has. */
@@ -419,13 +419,6 @@ function documentsOf(
   numbers: ReadonlyMap<number, number>,
 ): Readonly<Record<string, TextInput>> {
   return Object.fromEntries(Object.entries(documents).map(([path, text]) => [movedPath(path, numbers), text]));
-}
-
-/** Returns the path of a file of the base. `numbers` are the new numbers of its phases. */
-export function movedPath(path: string, numbers: ReadonlyMap<number, number>): string {
-  const [, number, rest] = /^phases\/(\d+)\/(.+)$/s.exec(path) ?? [];
-  const moved = numbers.get(Number(number));
-  return moved === undefined ? path : `phases/${moved}/${rest}`;
 }
 
 /** Returns the numbers of phases by those that they have in the base. */

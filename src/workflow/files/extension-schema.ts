@@ -42,7 +42,12 @@ export const changeEntry = object({
   ),
   whole_gate: optional(flag, "True if the gate file is the whole gate, in place of the base's. Default: false.", false),
   override: optional(
-    text,
+    said(z.string(), {
+      words: () => ({
+        expected: "the reason, as a text",
+        hint: 'Say why: "override": "another gate asks for it", say.',
+      }),
+    }),
     "Why the gate may ask for less than the base's; shown wherever the workflow is listed. Without it that is an error.",
   ),
 });

@@ -11,7 +11,7 @@ import { readBy, type Spot, spotIn, unknownIn } from "../file-schema.js";
 import type { EarlierPhase, GatePlace } from "../gate-definition.js";
 import { isJsonObject } from "../json.js";
 import { meantOr, shown } from "../names.js";
-import { simpleName } from "../phase-names.js";
+import { movedPath, simpleName } from "../phase-names.js";
 import type { Report } from "../report.js";
 import type { GateDefinition, PhaseDefinition, TaskDefinition, WorkflowDefinition } from "../structure.js";
 import type { PhaseInput, PhasePart, Workflow, WorkflowPart } from "../workflow-input.js";
@@ -24,7 +24,6 @@ import {
   type ChangedPhase,
   extendWorkflow,
   lessAsked,
-  movedPath,
   namesOf,
   numbersOf,
   optionFaults,
@@ -352,8 +351,10 @@ async function changedPhase(
   const gate = (more && (await addToGate(phase.gate, more, report, place))) ?? phase.gate;
   const { name } = phase;
   const fault = errors() > 0 ? undefined : overrideFault(name, lessAsked(phase.gate, gate), override);
-  if (fault !== undefined)
-    report.error("GATE_WEAKER", spot.place(override === undefined ? "change" : "override"), fault.message, fault.hint);
+  if (fault !== undefined) {
+    const code = fault.isWeaker ? "GATE_WEAKER" : "VALUE_WRONG";
+    report.error(code, spot.place(override === undefined ? "change" : "override"), fault.message, fault.hint);
+  }
   const after = { ...phase, ...text, tasks, gate };
   const made: ChangedPhase = {
     ...{ change: name, override },
