@@ -133,7 +133,8 @@ async function findBase(type: string, wanted: string, bases: BaseWorkflows | und
   const list = types.length === 0 ? "There are no others." : `There are ${types.map((one) => shown(one)).join(", ")}.`;
   const where = bases === undefined ? "no other workflows are known here" : `looked in ${bases.place}`;
   const message = `there is no workflow ${shown(wanted)} to extend: ${where}`;
-  report.error("BASE_MISSING", at, message, () => meantOr(wanted, types, list, shown));
+  const add = "Add the source that has it: --workflows, --starters or --pack; in code, combineContent.";
+  report.error("BASE_MISSING", at, message, () => meantOr(wanted, types, `${list} ${add}`, shown));
   return undefined;
 }
 
