@@ -268,6 +268,24 @@ describe("a folder that extends another one", () => {
     ]);
   });
 
+  it("names keys that are missing or of another kind", async () => {
+    const faultsIn = async (metadata: object) => faultsOf(await filesOf({ ...BASE, ...extension(metadata) }));
+    expect(await faultsIn({ extends: " " })).toEqual(['KEY_MISSING metadata.json:1: the key "extends" is missing']);
+    expect(await faultsIn({ extends: 7, phases: 7 })).toEqual([
+      expect.stringMatching(/^VALUE_WRONG metadata.json:3: "extends" must be a text/),
+      expect.stringMatching(/^VALUE_WRONG metadata.json:4: "phases" must be a list/),
+    ]);
+    expect(await faultsIn({ workflow_type: "other", phases: [7, { change: "" }, { before: "Plan" }] })).toEqual([
+      expect.stringContaining("WORKFLOW_TYPE_DIFFERS metadata.json:2"),
+      expect.stringContaining("VALUE_WRONG metadata.json:5"),
+      expect.stringMatching(/^KEY_MISSING metadata.json:6: .*"change"/),
+      expect.stringMatching(/^KEY_MISSING metadata.json:9: .*"phase_name"/),
+    ]);
+    expect(await faultsIn({ tags: ["x"] })).toEqual([
+      'KEY_UNKNOWN metadata.json:4: the key "tags" has no meaning here',
+    ]);
+  });
+
   it("reports rules, checks and an approval where the addition has them", async () => {
     const faultsIn = async (gate: string, more: object = {}) => {
       const content = await filesOf({
@@ -329,7 +347,7 @@ describe("the base of a folder", () => {
     expect((await own.list())[0]?.status).toBe("broken");
     await writeFiles(first, extension({}, "own", "bse"));
     expect(await missing(content)).toBe(
-      'BASE_MISSING metadata.json:3: there is no workflow "bse" to extend: looked in ours, theirs',
+      'BASE_MISSING metadata.json:3: there is no workflow "bse" to extend: looked in ours and theirs',
     );
     const [listing] = (await content.list()).filter(({ type }) => type === "own");
     expect(listing?.diagnostics[0]?.hint).toContain('"base"');

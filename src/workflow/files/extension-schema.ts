@@ -6,6 +6,7 @@ import {
   filled,
   flag,
   label,
+  listOf,
   object,
   optional,
   type Read,
@@ -39,6 +40,7 @@ export const changeEntry = object({
   change: required(
     filled,
     "The name of a phase of the base. Its folder has what is different: `phase.md` and `task-N-….md` count in place of the base's texts, and its gate file is added to the base's gate.",
+    '"change": and the name of a phase',
   ),
   whole_gate: optional(flag, "True if the gate file is the whole gate, in place of the base's. Default: false.", false),
   override: optional(
@@ -68,12 +70,16 @@ const anyChange = described(
 export const extensionFile = object({
   ...schemaKey,
   workflow_type: required(filled, "The name of the workflow's folder."),
-  extends: required(filled, "The type of the workflow that this one extends. What is not said here is as there."),
+  extends: required(
+    filled,
+    "The type of the workflow that this one extends. What is not said here is as there.",
+    '"extends": and the type of a workflow, or remove the key',
+  ),
   name: optional(filled, "The name that people see. Default: the base's."),
   description: optional(filled, "What the workflow is for. Default: the base's."),
   version: optional(label, "For people. Default: the base's."),
   options: optional(anyObject, "Options of the base with values that no session can change. Default: none."),
-  phases: optional(z.array(anyChange), "In what the phases differ, in this order. Default: in nothing."),
+  phases: optional(listOf(anyChange), "In what the phases differ, in this order. Default: in nothing."),
 });
 
 export type WrittenExtension = Read<z.infer<typeof extensionFile>>;
