@@ -79,7 +79,7 @@ export async function hasWorkflow(content: ContentProvider, type: string): Promi
 }
 
 /** Returns a workflow of a provider as one in code. Its texts are read on request. */
-export async function workflowIn(content: ContentProvider, definition: WorkflowDefinition): Promise<Workflow> {
+async function workflowIn(content: ContentProvider, definition: WorkflowDefinition): Promise<Workflow> {
   const { type } = definition.structure;
   const text = async (part: WorkflowPart) => (await content.text(type, part)).text;
   const found = ((await content.documents?.(type)) ?? []).filter(({ path }) => isPlainPath(path));

@@ -76,7 +76,7 @@ export function gateInput(
   return { evidence, allowOverride, example, allowExample, verify, approval, reveal };
 }
 
-export function fieldGateInput(gate: FieldGate): FieldGateInput {
+function fieldGateInput(gate: FieldGate): FieldGateInput {
   const { table, nameOf } = nameRules(gate.fields);
   const fields = gate.fields.map(({ name, rules, sample: _, ...field }): [string, FieldInput] => {
     const validatorParams = rules?.find(({ params }) => params !== undefined)?.params;
