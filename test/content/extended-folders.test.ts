@@ -10,6 +10,7 @@ import {
 } from "phasegate";
 import { combineContent, extendWorkflow, workflowToFiles } from "phasegate/compose";
 import { FileContent, loadWorkflow } from "phasegate/fs";
+import { RagContent } from "phasegate/rag";
 import { createVerifiers } from "phasegate/verify";
 import { beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -399,6 +400,15 @@ describe("the base of a folder", () => {
     expect((await content.text("own", { phase: 1 })).text).toBe("# Plan\n\nWrite the plan.");
     expect((await content.text("own", { phase: 3, task: 2 })).text).toBe("# Test more");
     expect((await content.documents("own")).map(({ path }) => path)).toContain("phases/3/how.md");
+  });
+
+  it("is found behind a search, which has the texts of whole folders only", async () => {
+    const [first, second] = [await temporaryFolder(), await temporaryFolder()];
+    const retriever = { search: async () => [] };
+    const found = new RagContent({ definitions: await filesOf(OWN, first), retriever });
+    const content = combineContent([found, await filesOf(BASE, second)]);
+    expect((await content.text("own", { phase: 1 })).text).toBe("# Plan\n\nWrite the plan.");
+    expect((await content.text("own", { phase: 2 })).text).toBe("# Threats\n\nRead `notes.md` first.");
   });
 
   it("can't extend the folder in turn, nor be broken", async () => {
