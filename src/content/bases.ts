@@ -114,14 +114,16 @@ export async function textOfBase(
 export async function documentsOf(
   bases: BaseWorkflows,
   type: string,
-  { base, own, numbers }: Extension,
+  { base, own, numbers, gone }: Extension,
   found: readonly WorkflowDocument[],
 ): Promise<readonly WorkflowDocument[]> {
   const paths = new Map([...own].map(([path, file]) => [file, path]));
   const ofBase = (await (await bases.source(base, type))?.documents?.(base)) ?? [];
   return [
     ...found.filter(({ path }) => paths.has(path)).map((document) => at(document, (path) => paths.get(path) ?? path)),
-    ...ofBase.map((document) => at(document, (path) => movedPath(path, numbers))).filter(({ path }) => !own.has(path)),
+    ...ofBase
+      .map((document) => at(document, (path) => movedPath(path, numbers)))
+      .filter(({ path }) => !own.has(path) && !gone.has(path)),
   ];
 }
 

@@ -11,7 +11,7 @@ import { workflowInputOf } from "../workflow/files/workflow-input-of.js";
 import { checkOptions, having, type OptionChecks, optionally } from "../workflow/host-options.js";
 import { canonicalJson, revisionOf } from "../workflow/json.js";
 import { secretIn } from "../workflow/names.js";
-import type { WorkflowStructure } from "../workflow/structure.js";
+import { textPaths, type WorkflowStructure } from "../workflow/structure.js";
 import type { Workflow, WorkflowInput, WorkflowPart } from "../workflow/workflow-input.js";
 import { fileOf } from "./answers.js";
 import { Bases } from "./bases.js";
@@ -63,7 +63,7 @@ export async function loadWorkflow(folder: string, options: LoadWorkflowOptions 
     extension === undefined ? files.text(file) : (await content.text(name, part)).text,
   );
   const found = extension === undefined ? await files.documents() : await content.documents(name);
-  const documents = await documentsOf(found, new Set(pathsOf(structure)));
+  const documents = await documentsOf(found, new Set(textPaths(structure)));
   const textOf = (part: WorkflowPart) => texts.get(canonicalJson(part));
   const input = workflowInputOf(definition, documents, (part) => textOf(part) ?? "");
   return { definition, input, phases: input.phases, documents, text: textOf };
@@ -106,12 +106,6 @@ async function textsOf(
     texts.set(canonicalJson(part), text);
   }
   return texts;
-}
-
-/** Returns the paths of texts. */
-function pathsOf({ phases, dynamic }: WorkflowStructure): string[] {
-  const ofPhases = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
-  return [...ofPhases, ...Object.values(dynamic?.templates ?? {})].filter((path) => path !== undefined);
 }
 
 /** Returns the other texts of the folder by their paths. */

@@ -168,6 +168,50 @@ describe("a folder that extends another one", () => {
     expect((await failure(engine.start({ workflowType: "own" }))).code).toBe("DEFINITION_INVALID");
   });
 
+  it("has its entries applied in their order, also those that name what another one inserts", async () => {
+    const content = await filesOf({
+      ...BASE,
+      ...extension({
+        phases: [
+          { after: "Plan", phase_name: "Second" },
+          { after: "Plan", phase_name: "First" },
+          { before: "Second", phase_name: "Between" },
+        ],
+      }),
+      ...Object.fromEntries(
+        ["first", "second", "between"].flatMap((name) => [
+          [`own/phases/${name}/phase.md`, `# ${name}`],
+          [`own/phases/${name}/gate-definition.yaml`, `evidence_schema: {${name}: {type: string}}\n`],
+        ]),
+      ),
+    });
+    const { definition } = await loadWorkflow(join(root, "own"));
+    expect(definition.structure).toEqual(await structureOf(content));
+    expect(definition.structure.phases.map(({ name }) => name)).toEqual([
+      ...["Plan", "First", "Between", "Second", "Do it", "Close"],
+    ]);
+    expect((await content.text("own", { phase: 3 })).text).toBe("# between");
+  });
+
+  it("keeps a text that phases of the base share where one of them gets another", async () => {
+    const phases = [1, 2].map((number) => ({ phase_number: number, phase_name: `P${number}`, phase_file: "all.md" }));
+    const content = await filesOf({
+      "base/metadata.json": JSON.stringify({ workflow_type: "base", name: "B", description: "B", phases }),
+      ...{ "base/all.md": "# All", "base/phases/1/gate-definition.yaml": "gate: none\n" },
+      "base/phases/2/gate-definition.yaml": "gate: none\n",
+      ...extension({ phases: [{ change: "P2" }] }),
+      "own/phases/p2/phase.md": "# Other",
+    });
+    const textOf = async (phase: number) => (await content.text("own", { phase })).text;
+    expect(await Promise.all([1, 2].map(textOf))).toEqual(["# All", "# Other"]);
+    await writeFiles(root, {
+      ...extension({ phases: [{ change: "P1" }, { change: "P2" }] }),
+      "own/phases/p1/phase.md": "# One",
+    });
+    expect(await Promise.all([1, 2].map(textOf))).toEqual(["# One", "# Other"]);
+    expect((await content.documents("own")).map(({ path }) => path)).not.toContain("all.md");
+  });
+
   it("can itself be extended", async () => {
     const content = await filesOf({
       ...{ ...BASE, ...OWN },

@@ -13,8 +13,14 @@ import { isJsonObject } from "../json.js";
 import { meantOr, shown } from "../names.js";
 import { movedPath, simpleName } from "../phase-names.js";
 import type { Report } from "../report.js";
-import type { GateDefinition, PhaseDefinition, TaskDefinition, WorkflowDefinition } from "../structure.js";
-import type { PhaseInput, PhasePart, Workflow, WorkflowPart } from "../workflow-input.js";
+import {
+  type GateDefinition,
+  type PhaseDefinition,
+  type TaskDefinition,
+  textPaths,
+  type WorkflowDefinition,
+} from "../structure.js";
+import type { PhaseInput, PhasePart, Workflow } from "../workflow-input.js";
 import { addToGate } from "./add-to-gate.js";
 import { gateFile, hasLookalikes } from "./choose-gate.js";
 import { buildGate } from "./define-gate.js";
@@ -37,7 +43,7 @@ import {
 import { extensionFile, insertEntry, type WrittenChange, type WrittenExtension } from "./extension-schema.js";
 import { checkType } from "./metadata.js";
 import { phaseFile, readPhase, revision, taskFiles } from "./phases.js";
-import { isGateFile, type WorkflowFiles } from "./workflow-files.js";
+import { GATE_FILES, isGateFile, type WorkflowFiles } from "./workflow-files.js";
 import { gateInput, phaseInput } from "./workflow-input-of.js";
 
 /** Where the files of a workflow are that extends another one, in its own folder and in the base. */
@@ -50,6 +56,8 @@ export interface Extension {
   readonly numbers: ReadonlyMap<number, number>;
   /** The paths of the base's files in the workflow as a whole. */
   readonly documents: readonly string[];
+  /** Those of them that are texts of no phase any more, since the folder has others. */
+  readonly gone: ReadonlySet<string>;
 }
 
 export interface ReadExtension {
@@ -66,8 +74,8 @@ interface Reading {
 
 interface Extending extends Reading {
   readonly base: Workflow;
-  /** The own files by their paths in the workflow as a whole; filled while phases are read. */
-  readonly own: Map<string, string>;
+  /** The own files by their paths in the workflow as a whole. */
+  readonly own: ReadonlyMap<string, string>;
   readonly numbers: ReadonlyMap<number, number>;
 }
 
@@ -108,7 +116,9 @@ export async function readExtension(
   if (hasErrors(report.sorted())) return undefined;
   const { name, description, version, options } = written;
   const labels = { name, description, version: version === undefined ? undefined : String(version) };
-  const workflow = await extendWorkflow(base, { type, revision: "-", ...labels, options, phases: made });
+  // In the order of the entries, in which one can name what another one inserts.
+  const differences = changes.flatMap((change) => made.get(change) ?? []);
+  const workflow = await extendWorkflow(base, { type, revision: "-", ...labels, options, phases: differences });
   return withPaths(workflow, phases, extending, unknownIn(extensionFile, written));
 }
 
@@ -233,7 +243,7 @@ async function readSlots(
   const start = slots.findIndex(({ base = -1 }) => structure.phases[base]?.number === structure.startPhase);
   const startPhase = start <= 0 ? undefined : start + 1;
   const phases: PhaseDefinition[] = [];
-  const made: PhaseChange[] = [];
+  const made = new Map<Change, PhaseChange>();
   const before: EarlierPhase[] = [];
   for (const [index, { base = -1, inserted = -1, changes: of }] of slots.entries()) {
     const place = { phase: index + 1, phases: names, startPhase, before };
@@ -242,15 +252,16 @@ async function readSlots(
       const phase = await insertedPhase(own, place, extending);
       phases.push(phase);
       before.push(phase);
-      const input = phaseInput(phase, new Map(), textsIn(phase, extending));
-      made.push(insertion(own.placing, { ...input, number: undefined }));
+      // Its texts stay in their files.
+      const input = phaseInput(phase, new Map(), () => "");
+      made.set(own, insertion(own.placing, { ...input, number: undefined }));
     } else if (old !== undefined && part !== undefined) {
       const schema = schemas.get(old.number);
       let phase = movedPhase(old, part, place, extending);
       for (const change of of.flatMap((at) => changes[at] ?? [])) {
         const changed = await changedPhase(phase, part, change, schema, place, extending);
         phase = changed.phase;
-        made.push(changed.made);
+        made.set(change, changed.made);
       }
       phases.push(phase);
       before.push({ number: phase.number, gate: phase.gate, schema });
@@ -317,15 +328,10 @@ async function changedPhase(
   place: GatePlace,
   extending: Extending,
 ) {
-  const { files, report, own } = extending;
+  const { files, report } = extending;
   const { whole_gate: isWhole = false, override } = entry;
-  const take = (path: string, name: string, file: string | undefined) => {
-    // The text stands where that of the base was.
-    own.delete(`phases/${place.phase}/${name}`);
-    own.set(file ?? `phases/${place.phase}/${name}`, path);
-    return { file: file ?? `phases/${place.phase}/${name}`, textRevision: revision(files.text(path)) };
-  };
-  const text = files.has(`${folder}/phase.md`) ? take(`${folder}/phase.md`, "phase.md", phase.file) : {};
+  const textIn = (path: string) => ({ file: path, textRevision: revision(files.text(path)) });
+  const text = files.has(`${folder}/phase.md`) ? textIn(`${folder}/phase.md`) : {};
   const found = taskFiles({ files, folders: [folder] });
   for (const { number, path } of found) {
     for (const message of taskFaults(part, [String(number)]))
@@ -333,43 +339,32 @@ async function changedPhase(
   }
   const tasks = phase.tasks.map((task): TaskDefinition => {
     const one = found.find(({ number }) => number === task.number);
-    return one === undefined ? task : { ...task, ...take(one.path, one.path.slice(folder.length + 1), task.file) };
+    return one === undefined ? task : { ...task, ...textIn(one.path) };
   });
   const file = gateFile({ files, folders: [folder], report });
-  const errors = () => report.sorted().filter((one) => one.severity === "error" && one.file === file).length;
   const texts = [`${folder}/phase.md`, ...found.map(({ path }) => path)];
   const isLost = file === undefined && hasLookalikes({ files, folders: [folder], texts, report });
   if (file === undefined && !isLost && texts.every((path) => !files.has(path))) {
     const message = `nothing is different: there is no file in ${folder}/`;
-    report.error(
-      "PHASE_UNKNOWN",
-      spot.place("change"),
-      message,
-      `Write ${folder}/gate-definition.yaml, or remove the entry.`,
-    );
+    const hint = `Write ${folder}/${GATE_FILES[0]}, or remove the entry.`;
+    report.error("PHASE_UNKNOWN", spot.place("change"), message, hint);
   }
   const more = file === undefined ? undefined : { file, text: files.text(file) ?? "", isWhole };
   const gate = (more && (await addToGate(phase.gate, more, report, place))) ?? phase.gate;
   const { name } = phase;
-  const fault = errors() > 0 ? undefined : overrideFault(name, lessAsked(phase.gate, gate), override);
+  // A gate that can't be read asks for less than it is meant to.
+  const isSound = !hasErrors(report.sorted().filter((one) => one.file === file));
+  const fault = isSound ? overrideFault(name, lessAsked(phase.gate, gate), override) : undefined;
   if (fault !== undefined) {
     const code = fault.isWeaker ? "GATE_WEAKER" : "VALUE_WRONG";
     report.error(code, spot.place(override === undefined ? "change" : "override"), fault.message, fault.hint);
   }
-  const after = { ...phase, ...text, tasks, gate };
+  const after = atOwnPaths({ ...phase, ...text, tasks, gate }, extending);
   const made: ChangedPhase = {
     ...{ change: name, override },
     gate: () => gateInput(after, new Map(schema === undefined ? [] : [[after.number, schema]])),
   };
   return { phase: after, made };
-}
-
-/** The texts themselves are read when an agent asks for them. */
-function textsIn({ file, tasks }: PhaseDefinition, { own, files }: Extending) {
-  return (part: WorkflowPart) => {
-    const path = "task" in part ? tasks.find(({ number }) => number === part.task)?.file : file;
-    return files.text(own.get(path ?? "") ?? "") ?? "";
-  };
 }
 
 /** Gives an extended workflow the phases as they were read: with the paths and revisions of texts, and with examples. */
@@ -382,11 +377,14 @@ function withPaths(
   const { dynamic, searches, type } = base.definition.structure;
   const structure = { ...definition.structure, phases, searches, extra };
   const templates = dynamic && { templates: dynamic.templates, templateRevisions: dynamic.templateRevisions };
+  const kept = new Set(textPaths({ phases }));
+  const moved = textPaths({ phases: base.definition.structure.phases }).map((path) => movedPath(path, numbers));
+  const gone = new Set(moved.filter((path) => !kept.has(path)));
   return {
     definition: {
       ...definition,
       structure: { ...structure, dynamic: structure.dynamic && { ...structure.dynamic, ...templates } },
     },
-    extension: { base: type, own, numbers, documents: Object.keys(documents) },
+    extension: { base: type, own, numbers, documents: Object.keys(documents), gone },
   };
 }

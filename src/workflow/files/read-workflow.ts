@@ -41,9 +41,9 @@ import { PhaseNames } from "../phase-names.js";
 import { findOptions } from "../placeholders.js";
 import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
-  type DynamicDefinition,
   type PhaseDefinition,
   structureSchema,
+  textPaths,
   type WorkflowDefinition,
   type WorkflowStructure,
 } from "../structure.js";
@@ -117,7 +117,7 @@ async function readExtended(
   if (read === undefined) return undefined;
   const { definition, extension } = read;
   const { revision: _, ...content } = definition.structure;
-  const texts = [...textsOf(content.phases, undefined)].flatMap((path) => {
+  const texts = textPaths({ phases: content.phases }).flatMap((path) => {
     const file = extension.own.get(path);
     return file === undefined ? [] : [{ file, path, text: files.text(file) ?? "" }];
   });
@@ -138,7 +138,7 @@ async function readOwn(source: ParsedSource, { type, files, others, report }: Fo
   const dynamic = readDynamic(metadata, claims, { files, report });
   const phases = await readPhases(claims, { files, report, startPhase: given, workflow: { optionsSchema, dynamic } });
   checkCounts(claims, phases, spot);
-  const texts = [...textsOf(phases, dynamic)].map((path) => ({ file: path, path, text: files.text(path) ?? "" }));
+  const texts = textPaths({ phases, dynamic }).map((path) => ({ file: path, path, text: files.text(path) ?? "" }));
   checkTexts(texts, [...files.paths, ...others], { optionsSchema, dynamic }, report);
   const startPhase = readStart(spot, given, phases, firstPhase(phases, dynamic));
   const unused = dynamic === undefined ? written.dynamic_config : undefined;
@@ -147,13 +147,6 @@ async function readOwn(source: ParsedSource, { type, files, others, report }: Fo
   const searches = texts.some(({ text }) => asksForSearch(text)) || undefined;
   const structure = sealed({ ...facts, startPhase, phases, searches, optionsSchema, dynamic, extra }, report);
   return structure && { definition: { structure, schemas: new Map() } };
-}
-
-/** Returns the paths of all texts. */
-function textsOf(phases: readonly PhaseDefinition[], dynamic: DynamicDefinition | undefined): ReadonlySet<string> {
-  const paths = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
-  const all = [...paths, dynamic?.templates.phase, dynamic?.templates.task];
-  return new Set(all.filter((path) => path !== undefined));
 }
 
 interface ReadText {
