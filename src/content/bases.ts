@@ -71,6 +71,12 @@ const NO_BASES: BaseWorkflows = {
   find: async () => undefined,
 };
 
+/** Returns a provider that shares everything with another one but its bases, also what it has read. */
+export function viewWith<T extends ContentProvider>(content: T, bases: BaseWorkflows): T {
+  const view: T = Object.create(content, { bases: { value: bases } });
+  return view;
+}
+
 /** Returns true also for a workflow that is broken. */
 export async function hasWorkflow(content: ContentProvider, type: string): Promise<boolean> {
   try {

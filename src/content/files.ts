@@ -27,7 +27,7 @@ import { checkOptions, texts } from "../workflow/host-options.js";
 import { isPlainPath, isWorkflowType, secretIn } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
-import { Bases, documentsOf, textOfBase } from "./bases.js";
+import { Bases, documentsOf, textOfBase, viewWith } from "./bases.js";
 import { WorkflowFolder } from "./workflow-folder.js";
 
 /** The options of {@link FileContent}. */
@@ -61,8 +61,7 @@ export class FileContent implements ContentProvider {
 
   /** Returns the same workflows, with other ones that they may extend. What was read is shared. */
   within(bases: BaseWorkflows): FileContent {
-    const view: FileContent = Object.create(this, { bases: { value: bases } });
-    return view;
+    return viewWith(this, bases);
   }
 
   /**

@@ -19,7 +19,7 @@ import { isPlainPath, parseRelativePath, shown } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { readInput, type Workflow } from "../workflow/workflow-input.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
-import { Bases, documentsOf, textOfBase } from "./bases.js";
+import { Bases, documentsOf, textOfBase, viewWith } from "./bases.js";
 
 /** The options of {@link MemoryContent}. */
 export interface MemoryContentOptions {
@@ -76,8 +76,7 @@ export class MemoryContent implements ContentProvider {
 
   /** Returns the same workflows, with other ones that those in `sources` may extend. */
   within(bases: BaseWorkflows): MemoryContent {
-    const view: MemoryContent = Object.create(this, { bases: { value: bases } });
-    return view;
+    return viewWith(this, bases);
   }
 
   /** Lists all workflows by type; those with errors are listed as broken. */
