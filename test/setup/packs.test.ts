@@ -362,7 +362,7 @@ test("a workflow of the project can extend one of a pack, and one of a pack a st
     "--project",
     project.root,
   ]);
-  const { workflows } = await ask({ action: "list_workflows", query: "report" });
+  const { workflows } = await ask({ action: "list_workflows" });
   expect(JSON.stringify(workflows)).toContain("write_report");
   const { session_id } = await ask({ action: "start", workflow_type: "own" });
   const evidence = { report: "a report", tested: true };
