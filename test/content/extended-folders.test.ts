@@ -15,6 +15,7 @@ import { createVerifiers } from "phasegate/verify";
 import { beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { GateDefinition, WorkflowStructure } from "../../src/workflow/structure.js";
+import { makeHouse } from "../inspector/house.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
 import { writeFiles } from "../support/write-files.js";
@@ -249,6 +250,10 @@ describe("a folder that extends another one", () => {
     expect((await structureOf(content)).extends?.weaker).toEqual([
       { phase: "Do it", what: ['the field "passed" is optional'], reason: "the tests run elsewhere" },
     ]);
+    const house = await makeHouse({ engine: createEngine({ content, storage: new MemoryStorage() }) });
+    expect(JSON.stringify(await house.get("workflows/own"))).toContain(
+      'the gate of \\"Do it\\" asks for less than in base: the field \\"passed\\" is optional',
+    );
     const whole = await filesOf({
       ...extension({ phases: [{ change: "Do it", whole_gate: true, ...reason }] }),
       "own/phases/do_it/gate-definition.yaml": "evidence_schema:\n  file: {type: string}\n",
