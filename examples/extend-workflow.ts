@@ -1,9 +1,9 @@
-/** A workflow that extends a starter: with one more phase, a gate that asks for more, and its command set. */
+/** Workflows that extend starters: one in code, with one more phase, a gate that asks for more, and its command set; one in a folder. */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { createEngine, definePhase, MemoryContent, MemoryStorage } from "phasegate";
 import { extendWorkflow } from "phasegate/compose";
-import { loadWorkflow } from "phasegate/fs";
+import { FileContent, loadWorkflow } from "phasegate/fs";
 import { createVerifiers } from "phasegate/verify";
 
 const starters = fileURLToPath(new URL("../starters", import.meta.url));
@@ -42,3 +42,8 @@ assert.deepEqual(
 );
 assert.equal(structure.extends?.type, "bug_fix");
 console.log(structure.phases.map(({ number, name }) => `${number} ${name}`).join("\n"));
+
+const folder = fileURLToPath(new URL("./extended/team_review", import.meta.url));
+const review = await loadWorkflow(folder, { bases: new FileContent({ roots: [starters] }) });
+console.log(review.phases.map(({ name }) => name).join(", "));
+assert.equal(review.definition.structure.extends?.type, "code_review");

@@ -7,6 +7,7 @@ import { ZodMiniOptional } from "zod/mini";
 import { BUILT_IN } from "../src/verifiers/create-verifiers.js";
 import type { VerifierName } from "../src/workflow/built-in-verifiers.js";
 import { takesNull } from "../src/workflow/file-schema.js";
+import { extensionFile } from "../src/workflow/files/extension-schema.js";
 import { demands, gateFile, verifier } from "../src/workflow/files/gate-schema.js";
 import { metadataFile } from "../src/workflow/files/metadata.js";
 import { bundleFile } from "../src/workspace/bundles/bundle.js";
@@ -45,17 +46,10 @@ const asks = (key: string) => ({
 /** What goes together in each file, in keywords that zod has no word for. */
 const FILES: Readonly<Record<string, readonly [z.core.$ZodType, object]>> = {
   "metadata.json": [
-    metadataFile,
+    z.union([extensionFile, metadataFile]),
     {
       title: "phasegate: metadata.json",
-      description: "A phased workflow: what it is for, and its phases.",
-      if: {
-        anyOf: [
-          { required: ["total_phases"], properties: { total_phases: { not: { type: "null" } } } },
-          { required: ["dynamic_phases"], properties: { dynamic_phases: { const: true } } },
-        ],
-      },
-      else: { required: ["phases"], properties: { phases: { not: { type: "null" } } } },
+      description: "A phased workflow: what it is for, and its phases; or in what it differs from another one.",
     },
   ],
   "gate-definition.json": [
@@ -96,13 +90,26 @@ const FILES: Readonly<Record<string, readonly [z.core.$ZodType, object]>> = {
   ],
 };
 
+/** What goes together in a metadata.json that extends no other workflow. */
+const WHOLE_WORKFLOW = {
+  if: {
+    anyOf: [
+      { required: ["total_phases"], properties: { total_phases: { not: { type: "null" } } } },
+      { required: ["dynamic_phases"], properties: { dynamic_phases: { const: true } } },
+    ],
+  },
+  else: { required: ["phases"], properties: { phases: { not: { type: "null" } } } },
+};
+
 /** A JSON Schema as plain JSON. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /** Returns the schemas by file name. */
 export function editorSchemas(): Readonly<Record<string, JsonSchema>> {
   const schemas = Object.entries(FILES).map(([name, [schema, together]]) => {
-    return [name, { ...convert(schema), ...together }] as const;
+    const converted = convert(schema);
+    if (name === "metadata.json") branch(converted, { required: ["extends"] }, WHOLE_WORKFLOW);
+    return [name, { ...converted, ...together }] as const;
   });
   return withoutRepeats(Object.fromEntries(schemas));
 }
@@ -127,20 +134,22 @@ function convert(schema: z.core.$ZodType): JsonSchema {
 /** Writes what zod can only say as a choice so that editors report one fault, and not one for each alternative. */
 function rewrite({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: JsonSchema }): void {
   const id = z.globalRegistry.get(zodSchema)?.id;
-  if (id === "phase") branch(jsonSchema);
+  if (id === "phase")
+    branch(jsonSchema, { properties: { phase_number: { type: "string" } }, required: ["phase_number"] });
+  if (id === "difference") branch(jsonSchema, { required: ["change"] }, oneOf("before", "after"));
   if (id === "verifier") Object.assign(jsonSchema, { allOf: paramsIn(jsonSchema) });
   if (zodSchema === verifier.shape.verifier) jsonSchema.examples = Object.keys(BUILT_IN);
   // `null`, as in YAML's `key:` with nothing behind it, counts as missing.
   if (zodSchema instanceof ZodMiniOptional && takesNull(zodSchema)) allowNull(jsonSchema);
 }
 
-/** An entry of `phases` is one of two shapes, by the type of its number. */
-function branch(schema: JsonSchema): void {
-  const [plan, numbered] = schema.anyOf ?? [];
+/** A value of two shapes has the first one under a condition, and else the second one, of which `together` says more. */
+function branch(schema: JsonSchema, condition: JsonSchema, together: object = {}): void {
+  const [first, second] = schema.anyOf ?? [];
   delete schema.anyOf;
-  schema.if = { properties: { phase_number: { type: "string" } }, required: ["phase_number"] };
+  schema.if = condition;
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  Object.assign(schema, { then: plan, else: numbered });
+  Object.assign(schema, { then: first, else: { ...Object(second), ...together } });
 }
 
 /** A phase by its number or name, or the start. The reader gives verifiers the number. */

@@ -27,7 +27,13 @@ export type { PhaseAttempt } from "./phased/state/history.js";
 export type { FullStateView, PhaseView, StateView } from "./phased/views.js";
 export { type AccessRequest, type Actor, type Authorize, byOwner, type Owner } from "./ports/actor.js";
 export type { Clock } from "./ports/clock.js";
-export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
+export type {
+  BaseWorkflows,
+  Content,
+  ContentPart,
+  ContentProvider,
+  WorkflowListing,
+} from "./ports/content-provider.js";
 export type { SessionStatus, StorageAdapter } from "./ports/storage-adapter.js";
 export { MemoryStorage } from "./storage/memory/storage.js";
 export { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "./tools/phased/workflow-tool.js";

@@ -17,6 +17,7 @@ import { argument, command, flag, parsed, repeated, text, type Values } from "./
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import { chooseSetup, reportKept, reportPlan, requireProject } from "./init.js";
 import { copyWorkflows, installedPack, packIn } from "./open-packs.js";
+import { startersFolder } from "./options.js";
 import { changesOf, reportChanges } from "./pack-changes.js";
 import { gatesOf, type PackWants, wantsOf } from "./pack-wants.js";
 import { installApart, installIn, specOf, uninstallIn } from "./package-manager.js";
@@ -304,10 +305,12 @@ interface Look {
 /** Checks the workflows of a pack, and prints what is in it. Throws `CommandFailure` if one has an error. */
 async function lookInto(pack: Pack, { roots }: PackProject, terminal: Terminal): Promise<Look> {
   const { name, version, field } = pack;
-  const { findWorkflows } = await import("./find-workflows.js");
+  const { basesIn, findWorkflows } = await import("./find-workflows.js");
   const copy = await copyWorkflows([pack]);
   try {
-    const found = (await Promise.all(copy.workflows.map(({ folder }) => findWorkflows(folder)))).flat();
+    const ofPack = copy.workflows.map(({ folder }) => ({ folder, shown: name }));
+    const bases = await basesIn([...ofPack, { folder: startersFolder(), shown: "the starters" }]);
+    const found = (await Promise.all(ofPack.map(({ folder }) => findWorkflows(folder, { bases })))).flat();
     const errors = found.flatMap(({ type, read }) =>
       read.diagnostics.flatMap((one) => (one.severity === "error" ? [`${type}: ${formatDiagnostic(one)}`] : [])),
     );

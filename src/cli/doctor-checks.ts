@@ -15,7 +15,7 @@ import { RECORD_PATH, RECORD_REMEDY } from "../setup/record.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
 import { CommandFailure, EXIT, hintOf, messageOf } from "./exit-codes.js";
-import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
+import { basesIn, type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
 import { askClient, type Listed, type ListingClient } from "./listing-client.js";
 import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
@@ -246,12 +246,11 @@ export async function checkWorkflows(options: ServedOptions, project: string): P
   });
   try {
     const host = async () => ({ verifiers: await verifiersOf(options), packs: packs?.verifiers });
-    const find = async (path: string) => findWorkflows(path, await host());
     const inProject = (folder: string) => ({ folder, shown: relative(project, folder) || "." });
-    for (const folder of workflows) findings.push(...(await checkFolder(inProject(folder), find, options)));
-    for (const { pack, folder } of packs?.workflows ?? []) {
-      findings.push(...(await checkFolder({ folder, shown: pack, pack }, find, options)));
-    }
+    const ofPacks = (packs?.workflows ?? []).map(({ pack, folder }) => ({ folder, shown: pack, pack }));
+    const places = [...workflows.map(inProject), ...ofPacks];
+    const find = async (path: string) => findWorkflows(path, { ...(await host()), bases: await basesIn(places) });
+    for (const place of places) findings.push(...(await checkFolder(place, find, options)));
     if (routed !== undefined) {
       const findThere = async (path: string) => findRouted(path, includeRoot, new Set(), await host());
       findings.push(...(await checkFolder(inProject(routed), findThere, options)));

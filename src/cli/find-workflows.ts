@@ -6,21 +6,23 @@ import { realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname } from "node:path";
 import process from "node:process";
+import { Bases } from "../content/bases.js";
 import { FileTexts } from "../content/file-plans.js";
-import { workflowNames } from "../content/files.js";
+import { FileContent, workflowNames } from "../content/files.js";
 import { WorkflowFolder } from "../content/workflow-folder.js";
 import { isPhasegateError, type SourcePosition } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
 import { faultOf } from "../phased/start-checks.js";
+import type { BaseWorkflows } from "../ports/content-provider.js";
 import type { Verifier } from "../ports/verifier.js";
-import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
+import { openIfThere, openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { BUILT_IN, createVerifiers } from "../verifiers/create-verifiers.js";
 import { ruleFault } from "../verifiers/rules.js";
 import { CHILD_CHECK } from "../workflow/child-workflow.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
-import { FILE_MAX, METADATA_FILE, withoutMark } from "../workflow/files/workflow-files.js";
+import { FILE_MAX, GATE_FILES, METADATA_FILE, withoutMark } from "../workflow/files/workflow-files.js";
 import { nearest, secretIn, shown } from "../workflow/names.js";
 import type { GateDefinition } from "../workflow/structure.js";
 
@@ -58,14 +60,34 @@ export interface GateHost {
   readonly packs?: Verifiers | undefined;
   /** The names of verifiers of its own. */
   readonly own?: readonly string[];
+  /** The workflows that others may extend. Default: those of the folder. */
+  readonly bases?: BaseWorkflows;
+}
+
+/** Returns the workflows in some folders, or in those around them, for others that extend them. A missing folder has none. */
+export async function basesIn(
+  folders: readonly { readonly folder: string; readonly shown: string }[],
+): Promise<BaseWorkflows> {
+  const sources = folders.map(async ({ folder, shown }) => {
+    const inside = await openIfThere(folder);
+    if (inside === undefined) return [];
+    const path = await realpath(folder);
+    return [{ content: new FileContent({ roots: [(await isWorkflow(inside)) ? dirname(path) : path] }), name: shown }];
+  });
+  return new Bases((await Promise.all(sources)).flat());
+}
+
+/** Even an unreadable metadata.json makes a folder a workflow. */
+async function isWorkflow(inside: Sandbox): Promise<boolean> {
+  return (await inside.list(".")).some(({ path }) => path === METADATA_FILE);
 }
 
 /** Reads the phased workflow in a folder, or those in its subfolders, as the host has them. */
-export async function findWorkflows(folder: string, host: GateHost = {}): Promise<FoundWorkflow[]> {
+export async function findWorkflows(folder: string, given: GateHost = {}): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path, { refuse: secretIn });
-  // Even an unreadable metadata.json makes the folder a workflow.
-  if ((await inside.list(".")).some((entry) => entry.path === METADATA_FILE)) {
+  const host = { ...given, bases: given.bases ?? (await basesIn([{ folder, shown: folder }])) };
+  if (await isWorkflow(inside)) {
     const sandbox = await openSandbox(dirname(path), { refuse: secretIn });
     const found = await readFolder(sandbox, basename(path), "", host);
     return found === undefined ? [] : [found];
@@ -91,12 +113,15 @@ async function readFolder(
   folder: string,
   host: GateHost,
 ): Promise<FoundWorkflow | undefined> {
-  const read = await new WorkflowFolder(sandbox, type).read();
+  const read = await new WorkflowFolder(sandbox, type).read(host.bases);
   if (read === undefined) return undefined;
   const source = (file: string) =>
     sandbox.read(`${type}/${file}`, { maxBytes: FILE_MAX }).then(({ text }) => withoutMark(text), ofRefused(undefined));
   const gates: PlacedGate[] = (read.definition?.structure.phases ?? []).map(({ number, gate }) => {
-    return { gate, where: `phase ${number}`, file: `phases/${number}/gate-definition.yaml` };
+    const usual = `phases/${number}/${GATE_FILES[0]}`;
+    // The gates of a base are not in this folder.
+    const file = read.extension === undefined ? usual : (read.extension.own.get(usual) ?? METADATA_FILE);
+    return { gate, where: `phase ${number}`, file };
   });
   const verify = read.definition?.structure.dynamic?.verify;
   if (verify !== undefined) {

@@ -350,12 +350,15 @@ async function reportBrought(
   const folder = join(root, WORKFLOWS);
   if (!(await isFolder(folder))) return;
   // Loaded here: most projects have none, and it takes longer than all else that init loads.
-  const { findWorkflows } = await import("./find-workflows.js");
-  for (const { folder: name, gates = [] } of await findWorkflows(folder)) {
+  const { basesIn, findWorkflows } = await import("./find-workflows.js");
+  const places = [folder, startersFolder()].map((one) => ({ folder: one, shown: one }));
+  for (const { folder: name, gates = [], read } of await findWorkflows(folder, { bases: await basesIn(places) })) {
     const unit = `${WORKFLOWS}/${name}/`;
     if (record?.pieces.some(({ path }) => path.startsWith(unit)) === true) continue;
     const runs = gates.flatMap(({ gate, where }) => commandsOf(gate).map((command) => `${where}: ${command}`));
-    const gatesRun = runs.length === 0 ? "Its gates run nothing." : "Its gates run:";
+    const isKnown = read.definition !== undefined;
+    const none = isKnown ? "Its gates run nothing." : "It can't be read here: `phasegate validate` says why.";
+    const gatesRun = runs.length === 0 ? none : "Its gates run:";
     print(terminal, `  ${printable(unit)} came with the project. ${gatesRun}`);
     for (const run of runs) print(terminal, `    ${printable(run)}`);
     for (const piece of pieces) {

@@ -15,6 +15,7 @@ import { argument, command, flag, group, logLevelOption, parsed, repeated, whole
 import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import {
+  basesIn,
   type FoundFiles,
   type FoundWorkflow,
   findRouted,
@@ -58,7 +59,8 @@ Give --project, --allow-command, --allow-host and --allow-env as for serve: gate
 when a session is started, so "ok" means that it starts. Without --project, only what no server accepts is an error.
 --verifier names what another host registers: it counts as known, and its params are not checked.
 
---pack alone checks the workflows of packs, with a folder it checks that folder with the verifiers of the packs.`;
+--pack alone checks the workflows of packs, with a folder it checks that folder with the verifiers of the packs. A workflow
+that extends another one finds it in all of these folders, in those beside it, and in the packs.`;
 
 export const validateCommand = command({
   name: "validate",
@@ -80,9 +82,13 @@ export const validateCommand = command({
   async run({ json, includeRoot = [], starters, pack, strict, verifier: own = [], ...options }, terminal, given) {
     const packs = await openPacks(options.project ?? process.cwd(), pack);
     try {
-      const host = { verifiers: await hostVerifiers(options), packs: packs.verifiers, own };
+      const folders = foldersOf(given, starters, packs);
+      const ofPacks = packs.workflows.map(({ pack, folder }) => ({ folder, shown: pack }));
+      const others = ofPacks.filter((pack) => !folders.some(({ folder }) => folder === pack.folder));
+      const bases = await basesIn([...folders, ...others]);
+      const host = { verifiers: await hostVerifiers(options), packs: packs.verifiers, own, bases };
       const found: Placed[] = [];
-      for (const folder of foldersOf(given, starters, packs)) {
+      for (const folder of folders) {
         found.push(...withHidden(found, await findAll(folder, includeRoot, host)));
       }
       found.sort((one, other) => (one.type < other.type ? -1 : 1));
@@ -239,6 +245,10 @@ async function requireWorkflow(folder: string): Promise<FoundWorkflow> {
   if (workflow === undefined || other !== undefined || workflow.folder !== "") {
     const hint = "Name the folder of one workflow, which has its metadata.json.";
     throw new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
+  }
+  if (workflow.read.extends) {
+    const hint = "Freeze the gates of that one, or write gate files for the phases that this one inserts.";
+    throw new CommandFailure(`the workflow in ${folder} extends another one`, EXIT.problems, hint);
   }
   if (!hasErrors(workflow.read.diagnostics)) return workflow;
   const hint = `Fix the errors that "phasegate validate ${folder}" shows.`;

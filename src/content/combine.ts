@@ -1,7 +1,7 @@
 /** combineContent: several content providers as one. Runs without Node. */
-import { isPhasegateError } from "../errors.js";
 import { systemClock } from "../ports/clock.js";
 import type {
+  BaseWorkflows,
   Content,
   ContentPart,
   ContentProvider,
@@ -13,6 +13,7 @@ import { WorkflowList } from "../workflow/files/workflow-list.js";
 import { check, checkOptions, having, optionally, texts } from "../workflow/host-options.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { contentUnavailable } from "./answers.js";
+import { Bases, hasWorkflow } from "./bases.js";
 
 /** The options of {@link combineContent}. */
 export interface CombineContentOptions {
@@ -33,7 +34,8 @@ const CHECKS = {
  * Makes one content provider out of several. The first source that has a workflow type counts, for its definition, its
  * texts and its documents, also if the workflow is broken there. An older revision comes from any source that still has it.
  * `list` warns about each workflow of a later source that is not used. If a source can't answer, it may have the workflow:
- * the call rejects with the error of that source, and no later one takes its place.
+ * the call rejects with the error of that source, and no later one takes its place. A workflow of any source may extend one of
+ * another.
  *
  * @throws {PhasegateError} `INVALID_INPUT` when a source is not a content provider.
  */
@@ -43,9 +45,8 @@ export function combineContent(
 ): ContentProvider {
   const { names } = options;
   checkOptions("combineContent", { ...options, sources }, CHECKS);
-  return new CombinedContent(
-    sources.map((content, index) => new Source(content, names?.[index] ?? `source ${index + 1}`)),
-  );
+  const named = sources.map((content, index) => ({ content, name: names?.[index] ?? `source ${index + 1}` }));
+  return new CombinedContent(named, new Bases(named));
 }
 
 /** One of the combined providers. */
@@ -59,22 +60,19 @@ class Source {
     this.name = name;
     this.workflows = new WorkflowList(content, systemClock);
   }
-
-  async has(type: string): Promise<boolean> {
-    try {
-      return (await this.content.definition(type)) !== undefined;
-    } catch (error) {
-      if (isPhasegateError(error, "DEFINITION_INVALID")) return true;
-      throw error;
-    }
-  }
 }
 
 class CombinedContent implements ContentProvider {
+  readonly #given: readonly Pick<Source, "content" | "name">[];
   readonly #sources: readonly Source[];
 
-  constructor(sources: readonly Source[]) {
-    this.#sources = sources;
+  constructor(given: readonly Pick<Source, "content" | "name">[], bases: BaseWorkflows) {
+    this.#given = given;
+    this.#sources = given.map(({ content, name }) => new Source(content.within?.(bases) ?? content, name));
+  }
+
+  within(bases: BaseWorkflows): ContentProvider {
+    return new CombinedContent(this.#given, bases);
   }
 
   async list(): Promise<readonly WorkflowListing[]> {
@@ -125,7 +123,7 @@ class CombinedContent implements ContentProvider {
   /** Returns the first source that has a workflow, else the last one, which says itself what it lacks. */
   async #owner(type: string): Promise<Source | undefined> {
     for (const source of this.#sources.slice(0, -1)) {
-      if (await source.has(type)) return source;
+      if (await hasWorkflow(source.content, type)) return source;
     }
     return this.#sources.at(-1);
   }

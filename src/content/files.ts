@@ -5,12 +5,14 @@
  *   stop running sessions
  * - file-plans.ts: a plan is a file or a folder with tasks.md; it is replaced only if it is unchanged
  * - memory.ts: workflows and plans in memory, without Node
+ * - bases.ts: in which sources the workflow that another one extends is looked for, and that none extends itself
  * - combine.ts: of several providers the first that has a type counts; one that fails is not passed over
  * - load-workflow.ts: a folder as a workflow in code; which of its files are documents there
  * - answers.ts: texts, listings and errors of all providers
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type {
+  BaseWorkflows,
   Content,
   ContentPart,
   ContentProvider,
@@ -25,6 +27,7 @@ import { checkOptions, texts } from "../workflow/host-options.js";
 import { isPlainPath, isWorkflowType, secretIn } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
+import { Bases, documentsOf, textOfBase, viewWith } from "./bases.js";
 import { WorkflowFolder } from "./workflow-folder.js";
 
 /** The options of {@link FileContent}. */
@@ -48,11 +51,17 @@ export class FileContent implements ContentProvider {
   private readonly reads = new TimedReads<WorkflowListing>((type, diagnostic) =>
     listingOf(type, { diagnostics: [{ ...diagnostic, file: METADATA_FILE }] }),
   );
+  private readonly bases: BaseWorkflows = new Bases([{ content: this, name: "its own folders" }]);
 
   /** Does not read anything yet. */
   constructor(options: FileContentOptions) {
     checkOptions("new FileContent", options, { roots: texts });
     this.roots = [...options.roots];
+  }
+
+  /** Returns the same workflows, with other ones that they may extend. What was read is shared. */
+  within(bases: BaseWorkflows): FileContent {
+    return viewWith(this, bases);
   }
 
   /**
@@ -66,7 +75,7 @@ export class FileContent implements ContentProvider {
     const places = await this.places();
     const types = [...new Set(places.flatMap(({ names }) => [...names]))].sort();
     return this.reads.all(types, async (type) => {
-      const found = await this.findIn(places, type, readWhole);
+      const found = await this.findIn(places, type, this.readWhole);
       return found && listingOf(type, found.read);
     });
   }
@@ -99,9 +108,12 @@ export class FileContent implements ContentProvider {
    * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root.
    */
   async text(type: string, part: ContentPart): Promise<Content> {
-    const near = await this.place(type, part, (folder) => folder.forTexts());
+    const near = await this.place(type, part, this.readForTexts);
     // The cached definition depends on metadata.json alone and may not know a file that was added since.
-    const { folder, file } = near.file === undefined ? await this.place(type, part, readWhole) : near;
+    const { folder, extension, ...found } =
+      near.file === undefined ? await this.place(type, part, this.readWhole) : near;
+    const file = extension === undefined ? found.file : extension.own.get(found.file ?? "");
+    if (extension !== undefined && file === undefined) return textOfBase(this.bases, type, extension, part);
     if (file === undefined) throw contentUnavailable(type, part, "the definition has none");
     try {
       return contentOf(await folder.text(file), file);
@@ -119,8 +131,11 @@ export class FileContent implements ContentProvider {
    * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root or the folder.
    */
   async documents(type: string): Promise<readonly WorkflowDocument[]> {
-    const found = await this.find(type, (folder) => folder.forTexts());
-    return found === undefined ? [] : found.folder.documents();
+    const found = await this.find(type, this.readForTexts);
+    if (found === undefined) return [];
+    const documents = await found.folder.documents();
+    const { extension } = found.read;
+    return extension === undefined ? documents : documentsOf(this.bases, type, extension, documents);
   }
 
   /** Returns the folder of a workflow, and the path of a text in it, if the definition has it. */
@@ -131,10 +146,10 @@ export class FileContent implements ContentProvider {
     if (read.definition === undefined) {
       throw contentUnavailable(type, part, definitionInvalid(type, read.diagnostics).message);
     }
-    return { folder, file: fileOf(read.definition.structure, part) };
+    return { folder, file: fileOf(read.definition.structure, part), extension: read.extension };
   }
 
-  private async find(type: string, reading: Reading = readWhole): Promise<FoundFolder | undefined> {
+  private async find(type: string, reading: Reading = this.readWhole): Promise<FoundFolder | undefined> {
     return isWorkflowType(type) ? this.findIn(await this.places(type), type, reading) : undefined;
   }
 
@@ -149,6 +164,14 @@ export class FileContent implements ContentProvider {
       first = { folder, read };
     }
     return first;
+  }
+
+  private get readWhole(): Reading {
+    return (folder) => folder.read(this.bases);
+  }
+
+  private get readForTexts(): Reading {
+    return (folder) => folder.forTexts(this.bases);
   }
 
   private folderIn(sandbox: Sandbox, type: string): WorkflowFolder {
@@ -190,8 +213,6 @@ interface FoundFolder {
 
 /** A way to read a folder: completely, or only for the names of its texts. */
 type Reading = (folder: WorkflowFolder) => Promise<ReadWorkflow | undefined>;
-
-const readWhole: Reading = (folder) => folder.read();
 
 interface Place {
   readonly sandbox: Sandbox;

@@ -1,6 +1,7 @@
 /** MemoryContent and MemoryPlans: workflows and plans in memory, for tests and hosts without a file system. */
 import { PhasegateError } from "../errors.js";
 import type {
+  BaseWorkflows,
   Content,
   ContentPart,
   ContentProvider,
@@ -18,6 +19,7 @@ import { isPlainPath, parseRelativePath, shown } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { readInput, type Workflow } from "../workflow/workflow-input.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
+import { Bases, documentsOf, textOfBase, viewWith } from "./bases.js";
 
 /** The options of {@link MemoryContent}. */
 export interface MemoryContentOptions {
@@ -59,6 +61,7 @@ export class MemoryContent implements ContentProvider {
   private readonly timed = new TimedReads<WorkflowListing>((type, diagnostic) => {
     return { status: "broken", type, diagnostics: [diagnostic] };
   });
+  private readonly bases: BaseWorkflows = new Bases([{ content: this, name: "the same content" }]);
 
   /**
    * Registers the workflows.
@@ -69,6 +72,11 @@ export class MemoryContent implements ContentProvider {
     checkOptions("new MemoryContent", options, CHECKS);
     this.sources = new Map(Object.entries(options.sources ?? {}));
     for (const workflow of options.workflows ?? []) this.register(workflow);
+  }
+
+  /** Returns the same workflows, with other ones that those in `sources` may extend. */
+  within(bases: BaseWorkflows): MemoryContent {
+    return viewWith(this, bases);
   }
 
   /** Lists all workflows by type; those with errors are listed as broken. */
@@ -118,7 +126,8 @@ export class MemoryContent implements ContentProvider {
       const read = async () => contentOf(withoutMark(await readInput(text)), path);
       if (isPlainPath(path) && !found.has(path)) found.set(path, { path, read });
     }
-    return [...found.values()];
+    const { extension } = (revisions.length === 0 && (await this.readSource(type))) || {};
+    return extension ? documentsOf(this.bases, type, extension, [...found.values()]) : [...found.values()];
   }
 
   private revisions(type: string): readonly WorkflowInCode[] {
@@ -151,19 +160,26 @@ export class MemoryContent implements ContentProvider {
   private async readSource(type: string): Promise<ReadWorkflow | undefined> {
     const source = this.sources.get(type);
     if (source === undefined) return undefined;
-    const known = this.reads.get(type);
+    // Each trail has reads of its own: one that waits for another is never waited for by that one.
+    const key = [...this.bases.trail, type].join("\n");
+    const known = this.reads.get(key);
     if (known !== undefined) return known;
     const files = Object.entries(source).map(([path, text]) => ({ path, text }));
-    const read = readFiles(type, files);
-    this.reads.set(type, read);
-    // The module that reads folders may have failed to load. The next call tries again.
-    read.catch(() => this.reads.delete(type));
+    const read = readFiles(type, files, this.bases);
+    this.reads.set(key, read);
+    // The module that reads folders may have failed to load. The next call tries again. A base may be another one by then.
+    read.then(
+      ({ extends: isExtending }) => isExtending && this.reads.delete(key),
+      () => this.reads.delete(key),
+    );
     return read;
   }
 
   private async sourceText(type: string, part: ContentPart): Promise<Content> {
-    const structure = (await this.readSource(type))?.definition?.structure;
-    const file = structure === undefined ? undefined : fileOf(structure, part);
+    const { definition, extension } = (await this.readSource(type)) ?? {};
+    const path = definition === undefined ? undefined : fileOf(definition.structure, part);
+    const file = extension === undefined ? path : extension.own.get(path ?? "");
+    if (extension !== undefined && file === undefined) return textOfBase(this.bases, type, extension, part);
     const text = file === undefined ? undefined : this.sources.get(type)?.[file];
     if (file === undefined || text === undefined) throw contentUnavailable(type, part, "there is none");
     return contentOf(withoutMark(text), file);
@@ -171,9 +187,9 @@ export class MemoryContent implements ContentProvider {
 }
 
 /** Loads the module that reads folders when it is needed: workflows in code do not need it. */
-async function readFiles(type: string, files: readonly SourceText[]): Promise<ReadWorkflow> {
+async function readFiles(type: string, files: readonly SourceText[], bases: BaseWorkflows): Promise<ReadWorkflow> {
   const { readWorkflow } = await import("../workflow/files/read-workflow.js");
-  return readWorkflow(type, files);
+  return readWorkflow(type, files, [], [], bases);
 }
 
 function revisionIn({ definition }: WorkflowInCode): string {

@@ -3,7 +3,7 @@
  * reported: a gate must never disappear silently.
  */
 import { isPhasegateError } from "../errors.js";
-import type { Content, SourceText, WorkflowDocument } from "../ports/content-provider.js";
+import type { BaseWorkflows, Content, SourceText, WorkflowDocument } from "../ports/content-provider.js";
 import type { SandboxEntry } from "../sandbox/list.js";
 import { identityOf } from "../sandbox/read.js";
 import { notText, pathRefused, REMEDIES } from "../sandbox/refusals.js";
@@ -42,20 +42,27 @@ export class WorkflowFolder {
     this.now = now;
   }
 
-  /** Reads again only if metadata.json has changed. Running sessions go on with the last version without errors. */
-  async forTexts(): Promise<ReadWorkflow | undefined> {
+  /**
+   * Reads again only if metadata.json has changed, or if a base could have. Running sessions go on with the last version without
+   * errors.
+   */
+  async forTexts(bases?: BaseWorkflows): Promise<ReadWorkflow | undefined> {
     const metadata = await this.metadataKey();
-    if (metadata !== undefined && this.sound?.key === metadata) return this.sound.value;
-    const read = await this.read();
+    const isKnown = metadata !== undefined && this.sound?.key === metadata && this.sound.value.extends !== true;
+    if (isKnown) return this.sound?.value;
+    const read = await this.read(bases);
     if (read === undefined || read.definition === undefined) return read && (this.sound?.value ?? read);
     if (metadata !== undefined) this.sound = { key: metadata, value: read };
     return read;
   }
 
-  /** Reads the workflow as it is now; broken if its folder cannot be read, undefined if it no longer exists. */
-  async read(): Promise<ReadWorkflow | undefined> {
+  /**
+   * Reads the workflow as it is now; broken if its folder cannot be read, undefined if it no longer exists. `bases` has the
+   * workflows that it may extend.
+   */
+  async read(bases?: BaseWorkflows): Promise<ReadWorkflow | undefined> {
     try {
-      return await this.readStable();
+      return await this.readStable(bases);
     } catch (error) {
       return { diagnostics: [unreadableFolder(error)] };
     }
@@ -94,15 +101,16 @@ export class WorkflowFolder {
     });
   }
 
-  private async readStable(): Promise<ReadWorkflow | undefined> {
+  private async readStable(bases: BaseWorkflows | undefined): Promise<ReadWorkflow | undefined> {
     let state = await this.state();
     for (let turn = 0; turn < TURNS && state !== undefined; turn += 1) {
-      if (this.workflow?.key === state.key) return this.workflow.value;
+      if (this.workflow?.key === state.key && (await this.isCurrent(this.workflow.value, bases)))
+        return this.workflow.value;
       const readAt = this.now();
       const { files, unreadable } = await readFolder(this.sandbox, this.type, state);
       // Readers of Markdown, YAML and rules are loaded with the first workflow.
       const { readWorkflow } = await import("../workflow/files/read-workflow.js");
-      const value = await readWorkflow(this.type, files, unreadable, state.others);
+      const value = await readWorkflow(this.type, files, unreadable, state.others, bases);
       const after = await this.state();
       if (after?.key !== state.key) {
         state = after;
@@ -119,6 +127,20 @@ export class WorkflowFolder {
     const hint = "Call again when nothing writes to it. Replace a folder with one rename, not file by file.";
     const message = "the workflow's folder changes while it is read";
     return { diagnostics: [problem(METADATA_FILE, "FILE_UNREADABLE", message, hint)] };
+  }
+
+  /** Checks that a workflow that extends another one extends what that is now. */
+  private async isCurrent(read: ReadWorkflow, bases: BaseWorkflows | undefined): Promise<boolean> {
+    if (read.extends !== true) return true;
+    const { type, revision } = read.definition?.structure.extends ?? {};
+    if (type === undefined || bases === undefined || [...bases.trail, this.type].includes(type)) return false;
+    try {
+      return (await bases.find(type, this.type))?.definition.structure.revision === revision;
+    } catch (error) {
+      // It is reported where the workflow is read again.
+      if (isPhasegateError(error, "DEFINITION_INVALID")) return false;
+      throw error;
+    }
   }
 
   /** Returns undefined if the file cannot be read. Reading the workflow reports the error. */

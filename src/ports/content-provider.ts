@@ -4,6 +4,7 @@
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
+import type { Workflow } from "../workflow/workflow-input.js";
 
 /** Reads sources of one kind as plans; the plans that come with the library are read through it too. */
 export type { SourceParser, TickRequest } from "../plan/plan.js";
@@ -97,6 +98,28 @@ export interface ContentProvider {
    * this method has no documents.
    */
   documents?(type: string): Promise<readonly WorkflowDocument[]>;
+  /**
+   * Returns the same provider with other workflows that its own may extend: `combineContent` gives those of all its sources.
+   * Without this method they are as the provider itself finds them.
+   */
+  within?(bases: BaseWorkflows): ContentProvider;
+}
+
+/** The workflows that those of a provider may extend. */
+export interface BaseWorkflows {
+  /** The types of the workflows whose reading has led here: none of them can be extended. */
+  readonly trail: readonly string[];
+  /** Where they are looked for, in words. */
+  readonly place: string;
+  /** Returns their types. */
+  types(): Promise<readonly string[]>;
+  /** Returns the provider of a workflow for another one that extends it; undefined if there is none. */
+  source(type: string, by: string): Promise<ContentProvider | undefined>;
+  /**
+   * Returns a workflow for another one that extends it; undefined if there is none.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken.
+   */
+  find(type: string, by: string): Promise<Workflow | undefined>;
 }
 
 /** Named texts below one root, from which definitions are built. */

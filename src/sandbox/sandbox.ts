@@ -136,13 +136,14 @@ export async function openIfThere(folder: string, options?: SandboxOptions): Pro
   }
 }
 
-/** Opens the folder around a folder. Returns it with the name of the folder, where its links lead. Throws as {@link openSandbox}. */
+/** Opens the folder around a folder. Returns it and its path with the name of the folder, where its links lead. Throws as {@link openSandbox}. */
 export async function openAround(
   folder: string,
   options?: SandboxOptions,
-): Promise<{ readonly sandbox: Sandbox; readonly name: string }> {
+): Promise<{ readonly sandbox: Sandbox; readonly around: string; readonly name: string }> {
   const root = await guarded(".", () => realRootOf(folder));
-  return { sandbox: await openSandbox(dirname(root), options), name: basename(root) };
+  const around = dirname(root);
+  return { sandbox: await openSandbox(around, options), around, name: basename(root) };
 }
 
 /** Returns true if a path is a folder; false for everything else, also for refused paths. */

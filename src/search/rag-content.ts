@@ -11,6 +11,7 @@
 import { contentOf, contentUnavailable } from "../content/answers.js";
 import { isPhasegateError } from "../errors.js";
 import type {
+  BaseWorkflows,
   Content,
   ContentPart,
   ContentProvider,
@@ -32,7 +33,8 @@ export interface RefreshableRetriever extends Retriever {
 /** The options of {@link RagContent}. */
 export interface RagContentOptions {
   /** The source of definitions and gates: usually a `FileContent` on the same folders. */
-  readonly definitions: Pick<ContentProvider, "list" | "definition" | "documents">;
+  readonly definitions: Pick<ContentProvider, "list" | "definition" | "documents"> &
+    Partial<Pick<ContentProvider, "text" | "within">>;
   /** The source of texts. Its chunks must have their workflow, phase and task. */
   readonly retriever: RefreshableRetriever;
 }
@@ -41,7 +43,8 @@ const PIECES_MAX = 10_000;
 
 /**
  * Workflows whose texts come from a search: a text consists of all chunks of a phase or task, selected by exact
- * filters, in their order. Definitions, and so gates and revisions, come unchanged from another provider.
+ * filters, in their order. Definitions, and so gates and revisions, come unchanged from another provider. So do the texts of a
+ * workflow that extends another one, since they are in two folders.
  */
 export class RagContent implements ContentProvider {
   readonly #definitions: RagContentOptions["definitions"];
@@ -52,6 +55,12 @@ export class RagContent implements ContentProvider {
   constructor({ definitions, retriever }: RagContentOptions) {
     this.#definitions = definitions;
     this.#retriever = retriever;
+  }
+
+  /** Returns the same workflows, with other ones that they may extend. */
+  within(bases: BaseWorkflows): RagContent {
+    const definitions = this.#definitions.within?.(bases);
+    return definitions === undefined ? this : new RagContent({ definitions, retriever: this.#retriever });
   }
 
   /** Lists the workflows as the provider of definitions does. Rejects with what that provider throws. */
@@ -73,6 +82,7 @@ export class RagContent implements ContentProvider {
    */
   async text(type: string, part: ContentPart): Promise<Content> {
     const structure = await this.#structure(type, part);
+    if (structure.extends !== undefined && this.#definitions.text) return this.#definitions.text(type, part);
     const place = contentPlace(structure, part);
     if (place === undefined) throw contentUnavailable(type, part, "the definition has none");
     const first = await this.#find(type, part, place);

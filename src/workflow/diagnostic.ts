@@ -112,7 +112,12 @@ export const DIAGNOSTIC_CODES = {
   WORKFLOW_TYPE_INVALID: "the folder's name can't be a workflow type",
   WORKFLOW_TYPE_DIFFERS: "workflow_type is not the folder's name",
   WORKFLOW_HIDDEN: "a workflow of the same type in a later folder or source is not used",
-  GATE_WEAKER: "a gate asks for less than the one of the workflow that is extended",
+  GATE_WEAKER:
+    "a gate asks for less than the one of the workflow that is extended: an error where nothing says why it may",
+  BASE_MISSING: "there is no workflow of the type that a workflow extends",
+  BASE_BROKEN: "the workflow that a workflow extends can't be used",
+  BASE_CIRCULAR: "workflows extend one another in a circle",
+  PHASE_UNKNOWN: "a change names a phase that the extended workflow does not have, or a task",
   DYNAMIC_CONTRADICTS: "the metadata says both that phases come from a plan and that they don't",
   TEMPLATE_MISSING: "a template of the phases or tasks of a plan is missing",
   TEMPLATE_PLACEHOLDER_UNKNOWN:

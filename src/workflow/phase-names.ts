@@ -72,11 +72,23 @@ function byKey(phases: readonly NamedPhase[]): ReadonlyMap<string, readonly Name
   return found;
 }
 
-function keysOf({ number, name, plan }: NamedPhase): readonly string[] {
+/** Returns a name in small letters, with `_` for all other characters than letters and digits. */
+export function simpleName(name: string): string {
   const simple = name.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, "_");
+  return simple.replace(/^_|_$/g, "");
+}
+
+function keysOf({ number, name, plan }: NamedPhase): readonly string[] {
   // A name of digits would be taken for the number of another phase.
-  const names = [name, simple.replace(/^_|_$/g, "")].filter((key) => !/^[\d\s]*$/.test(key));
+  const names = [name, simpleName(name)].filter((key) => !/^[\d\s]*$/.test(key));
   return [...new Set([String(number), ...(plan === undefined ? names : [])])];
+}
+
+/** Returns the path of a file of a workflow whose phases get other numbers: `phases/2/a.md` moves with its phase. */
+export function movedPath(path: string, numbers: ReadonlyMap<number, number>): string {
+  const [, number, rest] = /^phases\/(\d+)\/(.+)$/s.exec(path) ?? [];
+  const moved = numbers.get(Number(number));
+  return moved === undefined ? path : `phases/${moved}/${rest}`;
 }
 
 function inWords(phases: readonly NamedPhase[]): string {

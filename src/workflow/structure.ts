@@ -258,3 +258,10 @@ export function numberInPlan({ number, plan }: PhaseDefinition): string | undefi
   const written = plan && (plan.written ?? `${plan.number}`);
   return written === `${number}` ? undefined : written;
 }
+
+/** Returns the paths of all texts, those of templates last; each once. */
+export function textPaths({ phases, dynamic }: Pick<WorkflowStructure, "phases" | "dynamic">): readonly string[] {
+  const paths = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
+  const all = [...paths, dynamic?.templates.phase, dynamic?.templates.task];
+  return [...new Set(all)].filter((path) => path !== undefined);
+}

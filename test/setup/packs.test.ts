@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { run } from "../cli/run-cli.js";
 import { connectToServe } from "../cli/serve-client.js";
+import { writeFiles } from "../support/write-files.js";
 import { aPack, aProjectWithPack, GATE, type PackFiles } from "./a-pack.js";
 import { aProject } from "./a-project.js";
 
@@ -321,4 +322,53 @@ test("graph draws a workflow of a pack", async () => {
   await project.run("add", "acme", "--yes");
   const { code, stdout } = await project.run("graph", "write_report", "--pack", "acme");
   expect([code, stdout]).toEqual([0, expect.stringContaining("Write")]);
+});
+
+test("a workflow of the project can extend one of a pack, and one of a pack a starter", async () => {
+  const project = await aProjectWithPack({
+    ...aPack(),
+    "workflows/our_fix/metadata.json": JSON.stringify({
+      ...{ workflow_type: "our_fix", extends: "bug_fix", options: { test_command: "npm test" } },
+      phases: [{ change: "Finish" }],
+    }),
+    "workflows/our_fix/phases/finish/gate-definition.yaml": "approval: Is it good?\n",
+  });
+  const { code, stdout } = await project.run("add", "acme", "--yes", "--allow-command", "npm test");
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("workflow our_fix: 4 phases") });
+  const folder = join(project.root, ".phasegate-workflows");
+  await writeFiles(folder, {
+    "own/metadata.json": JSON.stringify({
+      ...{ workflow_type: "own", extends: "write_report" },
+      phases: [{ change: "Write" }],
+    }),
+    "own/phases/write/gate-definition.yaml": "evidence_schema:\n  readers: {type: list}\n",
+  });
+  const alone = await project.run("validate", folder);
+  expect(alone.stdout).toMatch(/error: there is no workflow "write_report" to extend/);
+  const found = await project.run("validate", folder, "--pack", "acme", "--allow-command", "npm test");
+  expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining("ok      own\n") });
+  const places = ["--workflows", folder, "--pack", "acme"];
+  const doctor = await project.run("doctor", "--no-start", ...places, "--allow-command", "npm test");
+  expect(doctor.stdout).toContain('there is no workflow "bug_fix" to extend: looked in .phasegate-workflows and acme');
+  expect(doctor.stdout).toContain(".phasegate-workflows/own: can be started");
+  const state = join(project.root, ".phasegate");
+  const { ask } = await connectToServe([
+    ...places,
+    "--allow-command",
+    "npm test",
+    "--starters",
+    "--state",
+    state,
+    "--project",
+    project.root,
+  ]);
+  const { workflows } = await ask({ action: "list_workflows" });
+  expect(JSON.stringify(workflows)).toContain("write_report");
+  const { session_id } = await ask({ action: "start", workflow_type: "own" });
+  const evidence = { report: "a report", tested: true };
+  const answer = await ask({ action: "complete_phase", session_id, phase: 1, evidence });
+  expect(JSON.stringify(answer)).toContain("readers");
+  expect(await ask({ action: "start", workflow_type: "our_fix" })).toMatchObject({
+    ...{ status: "success", options: { test_command: "npm test" }, total_phases: 4 },
+  });
 });

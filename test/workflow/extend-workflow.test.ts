@@ -149,7 +149,7 @@ describe("a workflow that extends another", () => {
     const gate = () => ({ fields: { file: { type: "string" as const } } });
     expect(await problemsOf({ phases: [{ change: "Do", gate }] })).toEqual([
       expect.stringMatching(
-        /^phases\[0\]: the gate of "Do" would ask for less: .*"passed".*Say in override why it may$/,
+        /^phases\[0\]: the gate of "Do" would ask for less: .*"passed".*Say in override why it may\.$/,
       ),
     ]);
     expect(await problemsOf({ phases: [{ change: "Do", gate: { strict: false } }] })).toHaveLength(1);
@@ -157,7 +157,7 @@ describe("a workflow that extends another", () => {
       await problemsOf({ phases: [{ change: "Do", gate: { fields: { passed: { required: false } } } }] }),
     ).toHaveLength(1);
     expect(await problemsOf({ phases: [{ change: "Plan", gate: { fields: { own: {} } }, override: "no" }] })).toEqual([
-      "phases[0]: override is given, and the gate asks for no less",
+      "phases[0]: override is given, and the gate asks for no less. Leave it out.",
     ]);
     const own = await extendWorkflow(BASE, { ...NEW, phases: [{ change: "Do", gate, override: "checked elsewhere" }] });
     expect(own.definition.structure.extends?.weaker).toEqual([

@@ -2,10 +2,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
+import { defineWorkflow, MemoryContent } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { editorSchemas } from "../../scripts/editor-schemas.js";
 import { findWorkflows } from "../../src/cli/find-workflows.js";
+import { Bases } from "../../src/content/bases.js";
 import { checksOf } from "../../src/gate/check-gate.js";
 import { BUILT_IN, createVerifiers } from "../../src/verifiers/create-verifiers.js";
 import { type Diagnostic, formatDiagnostic } from "../../src/workflow/diagnostic.js";
@@ -114,6 +116,22 @@ const CHECKED = {
     { verifier: "tests_kept", paths: ["spec"], except: ["spec/fixtures"], since: { phase: 2 } },
     { verifier: "tests_kept", since: "Build" },
     { verifier: "git_changes", base: "v1", since: { phase: "build" } },
+  ],
+};
+
+const EXTENSION = {
+  $schema: "x",
+  ...{ workflow_type: "garden_v1", extends: "base", name: "Plant", description: "A garden", version: "1.0.0" },
+  options: { docs: "a" },
+  phases: [
+    { change: "Dig", whole_gate: true, override: "less is enough" },
+    {
+      ...{ before: "Dig", phase_name: "Look", phase_file: "phases/1/phase.md", purpose: "Why", estimated_effort: 1 },
+      ...{ key_deliverables: ["a"], validation_criteria: ["b"], skippable: true, skip_when: "!has(options.docs)" },
+      ...{ skip_condition: "No docs in options", tasks: [], required_evidence: ["done"] },
+      checkpoint: { strict: true, required_evidence: ["more"], verify: "git_clean", approval: "Well?" },
+    },
+    { after: "Dig", phase_name: "Sow" },
   ],
 };
 
@@ -312,6 +330,33 @@ async function metadataFaults(value: JsonValue): Promise<readonly string[]> {
   return diagnostics.filter(isAboutShape).map(formatDiagnostic);
 }
 
+const BASES = new Bases([
+  {
+    name: "the test",
+    content: new MemoryContent({
+      workflows: [
+        defineWorkflow({
+          ...{ type: "base", revision: "1", name: "Base", description: "A base" },
+          phases: [{ name: "Dig", content: "# Dig", gate: { fields: { done: {}, deep: {} } } }],
+        }),
+      ],
+    }),
+  },
+]);
+
+async function extensionFaults(value: JsonValue): Promise<readonly string[]> {
+  const files = {
+    ...{
+      "metadata.json": JSON.stringify(value),
+      "phases/dig/gate-definition.yaml": "evidence_schema: {done: {type: any}}",
+    },
+    ...{ "phases/1/phase.md": "# Look", "phases/sow/phase.md": "# Sow" },
+  };
+  const texts = Object.entries(files).map(([path, text]) => ({ path, text }));
+  const { diagnostics } = await readWorkflow("garden_v1", texts, [], [], BASES);
+  return diagnostics.filter(isAboutShape).map(formatDiagnostic);
+}
+
 async function bundleFaults(value: JsonValue): Promise<readonly string[]> {
   const { diagnostics } = await readBundle("bundle.yaml", JSON.stringify(value));
   return diagnostics.filter(isAboutShape).map(formatDiagnostic);
@@ -322,6 +367,7 @@ describe("the schemas for editors", () => {
     ["gate-definition.json", "a gate with every key", GATE, gateFaults],
     ["gate-definition.json", "a gate with every verifier", CHECKED, gateFaults],
     ["metadata.json", "a workflow with every key", METADATA, metadataFaults],
+    ["metadata.json", "an extension with every key", EXTENSION, extensionFaults],
     ["bundle.json", "a bundle with every key", BUNDLE, bundleFaults],
     ["bundle.json", "a standalone bundle", ALONE, bundleFaults],
   ] as const)("%s refuses what the reader refuses of %s, and nothing else", async (name, _, whole, faultsOf) => {

@@ -163,7 +163,7 @@ export function readStepGate(value: JsonObject, spot: Spot): Promise<FieldGate> 
   return gateBy(stepGate, value, spot, NO_PHASES);
 }
 
-async function gateBy(
+export async function gateBy(
   schema: typeof stepGate | typeof gateFileSchema,
   value: JsonObject,
   spot: Spot,
@@ -191,7 +191,11 @@ function requiredNames(said: Said | undefined): string[] {
   return [...new Set(names)];
 }
 
-function gateFile({ files, folders, report }: GateFolders): string | undefined {
+export function gateFile({
+  files,
+  folders,
+  report,
+}: Pick<GateFolders, "files" | "folders" | "report">): string | undefined {
   const [first, second] = folders.flatMap((folder) => GATE_FILES.map((name) => `${folder}/${name}`)).filter(files.has);
   const message = `the phase has another gate file: ${first}`;
   if (second !== undefined) report.error("GATE_DUPLICATE", { file: second }, message, "Delete one of the two.");
@@ -223,7 +227,12 @@ function readDocument({ file, files }: GateFolders, said: Said | undefined): Pro
 }
 
 /** Reports files that look like the gate of a phase without a gate file. */
-function hasLookalikes({ files, folders, texts, report }: GateFolders): boolean {
+export function hasLookalikes({
+  files,
+  folders,
+  texts,
+  report,
+}: Pick<GateFolders, "files" | "folders" | "texts" | "report">): boolean {
   const found = folders.flatMap((folder) => files.paths.flatMap((path) => meantAsGate(folder, path)));
   const lookalikes = new Set(found.filter((path) => !texts.includes(path)));
   for (const file of lookalikes) {

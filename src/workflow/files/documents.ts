@@ -119,14 +119,20 @@ export function keptFromAgents(path: string): string | undefined {
   return keptBack(folded);
 }
 
-/** Returns a check that warns about documents that a text names and that are not among `paths`. */
-export function missingDocuments(paths: readonly string[], report: Report): (file: string, text: string) => void {
+/**
+ * Returns a check that warns about documents that a text names and that are not among `paths`. `at` is the path of the text
+ * among them, if its file is elsewhere.
+ */
+export function missingDocuments(
+  paths: readonly string[],
+  report: Report,
+): (file: string, text: string, at?: string) => void {
   const all = new Set(paths.map((path) => path.normalize()));
   const folders = new Set(paths.map(folderOf));
-  return (file, text) => {
+  return (file, text, at = file) => {
     const reported = new Set<string>();
     for (const { path, line, isSure } of namedPaths(text)) {
-      const meant = meantPaths(path, file);
+      const meant = meantPaths(path, at);
       if (reported.has(path) || meant.some((one) => all.has(one.normalize()))) continue;
       // A path in a folder that the workflow doesn't have is more likely a file of the project.
       const isOfWorkflow = meant.some((one) => one.includes("/") && folders.has(folderOf(one)));

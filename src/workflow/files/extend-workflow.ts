@@ -9,8 +9,8 @@ import { CHILD_CHECK, withChildRules } from "../child-workflow.js";
 import { gateChanges } from "../gate-change.js";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { orNearest, shown } from "../names.js";
-import { PhaseNames } from "../phase-names.js";
-import type { ExtendedFrom, WorkflowStructure } from "../structure.js";
+import { movedPath, PhaseNames } from "../phase-names.js";
+import type { ExtendedFrom, GateDefinition, WorkflowStructure } from "../structure.js";
 import type {
   DynamicInput,
   FieldGateInput,
@@ -36,11 +36,13 @@ export interface ChangedPhase {
   readonly change: string;
   /** The text in place of the base's. */
   readonly content?: TextInput;
+  /** The texts of tasks in place of the base's, by the numbers of the tasks. */
+  readonly tasks?: Readonly<Record<number, TextInput>>;
   /**
    * What the gate asks for besides: further fields, rules, checks, an approval; or a function that returns the gate in place of
    * the base's.
    */
-  readonly gate?: GateAddition | ((gate: AnyGateInput | undefined) => AnyGateInput);
+  readonly gate?: GateAddition | ((gate: AnyGateInput | undefined) => AnyGateInput | undefined);
   /** Why the gate may ask for less than the base's; shown wherever the workflow is listed. Without it that is an error. */
   readonly override?: string;
 }
@@ -78,21 +80,21 @@ export async function extendWorkflow(base: Workflow, extension: WorkflowExtensio
   const { type, revision, name, description, version, phases: changes = [], options } = extension;
   const problems: string[] = [];
   const weaker: Weaker[] = [];
-  const own = new PhaseNames(structure.phases);
-  let phases = await partsOf(base, own, problems);
-  for (const [index, change] of changes.entries()) {
-    const about = `phases[${index}]`;
-    const place = placeOf(change, phases, about, problems);
-    if (place === undefined) continue;
-    if (!("change" in change)) {
-      const at = "before" in change ? place : place + 1;
-      phases = [...phases.slice(0, at), change.phase, ...phases.slice(at)];
-      continue;
+  const parts = await partsOf(base, problems);
+  const { slots, faults } = arranged(parts, changes.map(placingOf));
+  problems.push(...faults.map(({ change, message }) => `phases[${change}]: ${message}`));
+  const names = namesOf(slots);
+  const phases = slots.map((slot): PhaseInput => {
+    let phase = partIn(slot, parts, changes);
+    for (const [index, change] of changes.entries()) {
+      const about = `phases[${index}]`;
+      if ("change" in change && slot.changes.includes(index))
+        phase = changedPhase(phase, change, { about, problems, weaker, names });
     }
-    const changed = changedPhase(phases[place], change, { about, problems, weaker });
-    phases = phases.map((phase, other) => (other === place ? changed : phase));
-  }
-  refuseProblems(type, [...problems, ...optionProblems(structure, options)], "Correct the listed problems.");
+    return phase;
+  });
+  const ofOptions = (await optionFaults(structure, options)).map(({ message }) => `options: ${message}`);
+  refuseProblems(type, [...problems, ...ofOptions], "Correct the listed problems.");
   const first = structure.phases.find(({ number }) => number === structure.startPhase);
   const isUsualStart = first === structure.phases[0];
   const { category, estimatedDuration, target, targetLanguages, artifacts, prerequisites, tags } = structure;
@@ -105,7 +107,7 @@ export async function extendWorkflow(base: Workflow, extension: WorkflowExtensio
     startPhase: isUsualStart ? undefined : first?.name,
     dynamic: dynamicOf(base),
     phases,
-    documents: documentsOf(base, phases, own),
+    documents: documentsOf(base, numbersOf(structure, slots)),
   });
   const from: ExtendedFrom = {
     type: structure.type,
@@ -117,8 +119,75 @@ export async function extendWorkflow(base: Workflow, extension: WorkflowExtensio
 
 type Weaker = NonNullable<ExtendedFrom["weaker"]>[number];
 
+/** Where an entry of the changes belongs: beside a phase, with the name of the one that is inserted, or to a phase. */
+export type Placing =
+  | { readonly before: string; readonly name: string }
+  | { readonly after: string; readonly name: string }
+  | { readonly change: string };
+
+/** A phase of the extended workflow: one of the base, or one that a change inserts. */
+export interface Slot {
+  readonly name: string;
+  /** Its place among the phases of the base. */
+  readonly base?: number;
+  /** The place of the change that inserts it. */
+  readonly inserted?: number;
+  /** The places of the changes of it. */
+  readonly changes: readonly number[];
+}
+
+interface Arranged {
+  /** The phases in their order: they are numbered from 1. */
+  readonly slots: readonly Slot[];
+  /** The changes that belong to no phase, or to several. */
+  readonly faults: readonly { readonly change: number; readonly message: string }[];
+}
+
+/** Puts the phases of a base, and those that changes insert, into their order. */
+export function arranged(base: readonly { readonly name: string }[], placings: readonly Placing[]): Arranged {
+  const faults: { change: number; message: string }[] = [];
+  let slots = base.map(({ name }, place): Slot => ({ name, base: place, changes: [] }));
+  for (const [change, placing] of placings.entries()) {
+    const name = "change" in placing ? placing.change : "before" in placing ? placing.before : placing.after;
+    const [at, ...others] = slots.flatMap((slot, place) => (slot.name === name ? [place] : []));
+    if (at === undefined || others.length > 0) {
+      faults.push({ change, message: placeFault(name, slots, others.length + 1) });
+    } else if ("change" in placing) {
+      slots = slots.map((slot, place) => (place === at ? { ...slot, changes: [...slot.changes, change] } : slot));
+    } else {
+      const slot = { name: placing.name, inserted: change, changes: [] };
+      slots = slots.toSpliced("before" in placing ? at : at + 1, 0, slot);
+    }
+  }
+  return { slots, faults };
+}
+
+function placeFault(name: string, slots: readonly Slot[], count: number): string {
+  const names = slots.map((slot) => slot.name);
+  if (names.includes(name)) return `${count} phases are called ${shown(name)}`;
+  return `there is no phase ${shown(name)}${orNearest(name, names, shown)}; there are ${names.map(shown).join(", ")}`;
+}
+
+export function namesOf(slots: readonly Slot[]): PhaseNames {
+  return new PhaseNames(slots.map(({ name }, place) => ({ number: place + 1, name })));
+}
+
+function placingOf(change: PhaseChange): Placing {
+  if ("change" in change) return change;
+  const { name } = change.phase;
+  return "before" in change ? { before: change.before, name } : { after: change.after, name };
+}
+
+function partIn({ base, inserted, name }: Slot, parts: readonly PhaseInput[], changes: readonly PhaseChange[]) {
+  const change = inserted === undefined ? undefined : changes[inserted];
+  const part = base === undefined ? change && "phase" in change && change.phase : parts[base];
+  if (!part) throw new TypeError(`there is no phase ${name}`);
+  return part;
+}
+
 /** Returns the phases of a workflow without numbers; what named other phases by their numbers names them by their names. */
-async function partsOf({ phases }: Workflow, own: PhaseNames, problems: string[]): Promise<PhaseInput[]> {
+export async function partsOf({ phases, definition }: Workflow, problems: string[]): Promise<PhaseInput[]> {
+  const own = new PhaseNames(definition.structure.phases);
   const keyFor = (key: string): string | undefined => {
     const number = /^\d+$/.test(key) ? own.find(key) : undefined;
     if (number === undefined) return undefined;
@@ -184,52 +253,56 @@ function namedSince(params: JsonObject, keyFor: (key: string) => string | undefi
   return key === undefined ? params : { ...params, since: { phase: key } };
 }
 
-function placeOf(
-  change: PhaseChange,
-  phases: readonly PhaseInput[],
-  about: string,
-  problems: string[],
-): number | undefined {
-  const name = "change" in change ? change.change : "before" in change ? change.before : change.after;
-  const places = phases.flatMap((phase, place) => (phase.name === name ? [place] : []));
-  if (places.length === 1) return places[0];
-  const names = phases.map((phase) => phase.name);
-  problems.push(
-    places.length === 0
-      ? `${about}: there is no phase ${shown(name)}${orNearest(name, names, shown)}; there are ${names.map(shown).join(", ")}`
-      : `${about}: ${places.length} phases are called ${shown(name)}`,
-  );
-  return undefined;
-}
-
 interface Changing {
   readonly about: string;
   readonly problems: string[];
   readonly weaker: Weaker[];
+  readonly names: PhaseNames;
 }
 
 function changedPhase(
-  phase: PhaseInput | undefined,
-  { change: name, content, gate, override }: ChangedPhase,
-  { about, problems, weaker }: Changing,
+  phase: PhaseInput,
+  { change: name, content, tasks, gate, override }: ChangedPhase,
+  { about, problems, weaker, names }: Changing,
 ): PhaseInput {
-  if (phase === undefined) throw new TypeError(`there is no phase ${name}`);
   const after = typeof gate === "function" ? gate(phase.gate) : addedTo(phase.gate, gate, `${about}: gate`, problems);
-  const faults = gateProblems(after);
+  const faults = [...gateProblems(after), ...taskFaults(phase, Object.keys(tasks ?? {}))];
   problems.push(...faults.map((fault) => `${about}: ${fault}`));
-  const changed = { ...phase, content: content ?? phase.content, gate: after };
+  const changed = {
+    ...{ ...phase, content: content ?? phase.content, gate: after },
+    tasks: phase.tasks?.map((task, index) => ({ ...task, content: tasks?.[task.number ?? index + 1] ?? task.content })),
+  };
   if (faults.length > 0) return changed;
-  const names = new PhaseNames([]);
-  const what = gateChanges(buildGate(phase.gate, names), buildGate(after, names))
-    .filter(({ kind }) => kind !== "stricter")
-    .map((one) => one.what);
-  if (what.length === 0) {
-    if (override !== undefined) problems.push(`${about}: override is given, and the gate asks for no less`);
-  } else if (override === undefined || override.trim() === "") {
-    const less = `the gate of ${shown(name)} would ask for less: ${what.join("; ")}`;
-    problems.push(`${about}: ${less}. Say in override why it may`);
-  } else weaker.push({ phase: name, what, reason: override });
+  const what = lessAsked(buildGate(phase.gate, names), buildGate(after, names));
+  const fault = overrideFault(name, what, override);
+  if (fault !== undefined) problems.push(`${about}: ${fault.message}. ${fault.hint}`);
+  else if (override !== undefined) weaker.push({ phase: name, what, reason: override });
   return changed;
+}
+
+/** Returns in what a gate asks for less than before. */
+export function lessAsked(before: GateDefinition, after: GateDefinition): string[] {
+  return gateChanges(before, after).flatMap(({ kind, what }) => (kind === "stricter" ? [] : [what]));
+}
+
+/** Returns why a gate may not ask for less, or why it needs no reason for that. */
+export function overrideFault(name: string, what: readonly string[], override: string | undefined) {
+  if (what.length === 0) {
+    if (override === undefined) return undefined;
+    return { message: "override is given, and the gate asks for no less", hint: "Leave it out.", isWeaker: false };
+  }
+  if (override !== undefined && override.trim() !== "") return undefined;
+  const message = `the gate of ${shown(name)} would ask for less: ${what.join("; ")}`;
+  return { message, hint: "Say in override why it may.", isWeaker: true };
+}
+
+/** Returns a fault for each number that no task of a phase has. */
+export function taskFaults({ tasks = [] }: PhaseInput, numbers: readonly string[]): string[] {
+  const known = tasks.map((task, index) => String(task.number ?? index + 1));
+  const list = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
+  return numbers.flatMap((number) =>
+    known.includes(number) ? [] : [`the phase has no task ${number}, whose text could be another one: ${list}`],
+  );
 }
 
 /** Returns a gate with what it asks for besides. */
@@ -291,12 +364,23 @@ function withValidators(
   return { ...before, ...more };
 }
 
-function optionProblems({ optionsSchema }: WorkflowStructure, options: JsonObject | undefined): string[] {
-  const known = Object.keys(isJsonObject(optionsSchema?.properties) ? optionsSchema.properties : {});
+/** Returns what is wrong with the values of options, each with the name of the option. */
+export async function optionFaults({ optionsSchema }: WorkflowStructure, options: JsonObject = {}) {
   if (optionsSchema === undefined) return [];
-  return Object.keys(options ?? {})
-    .filter((name) => !known.includes(name))
-    .map((name) => `options: the base has no option ${shown(name)}${orNearest(name, known, shown)}`);
+  const known = Object.keys(isJsonObject(optionsSchema.properties) ? optionsSchema.properties : {});
+  const unknown = Object.keys(options).filter((name) => !known.includes(name));
+  const { issues = [] } = await optionsInCode(optionsSchema)["~standard"].validate(options);
+  return [
+    ...unknown.map((name) => ({
+      name,
+      message: `the base has no option ${shown(name)}${orNearest(name, known, shown)}`,
+    })),
+    ...issues.flatMap(({ path: [name] = [], message }) =>
+      typeof name === "string" && known.includes(name) && Object.hasOwn(options, name)
+        ? [{ name, message: `the base does not take this value of ${shown(name)}: ${message}` }]
+        : [],
+    ),
+  ];
 }
 
 /** An option that is set has its value as its only one, and as its default. */
@@ -346,14 +430,16 @@ function dynamicOf(base: Workflow): DynamicInput | undefined {
 /** A document below `phases/2/` can be read from phase 2 on: it moves with its phase. */
 function documentsOf(
   { documents }: Workflow,
-  phases: readonly PhaseInput[],
-  own: PhaseNames,
+  numbers: ReadonlyMap<number, number>,
 ): Readonly<Record<string, TextInput>> {
-  const moved = Object.entries(documents).map(([path, text]) => {
-    const [, number, rest] = /^phases\/(\d+)\/(.+)$/s.exec(path) ?? [];
-    const key = number === undefined ? undefined : nameKey(own, Number(number));
-    const place = key === undefined ? -1 : phases.findIndex(({ name }) => name === key);
-    return [place < 0 ? path : `phases/${place + 1}/${rest}`, text] as const;
+  return Object.fromEntries(Object.entries(documents).map(([path, text]) => [movedPath(path, numbers), text]));
+}
+
+/** Returns the numbers of phases by those that they have in the base. */
+export function numbersOf({ phases }: WorkflowStructure, slots: readonly Slot[]): ReadonlyMap<number, number> {
+  const found = slots.flatMap(({ base = -1 }, place) => {
+    const number = phases[base]?.number;
+    return number === undefined ? [] : [[number, place + 1] as const];
   });
-  return Object.fromEntries(moved);
+  return new Map(found);
 }

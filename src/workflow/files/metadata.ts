@@ -310,7 +310,12 @@ export function checkCounts(claims: PhaseClaims, phases: readonly PhaseDefinitio
   }
 }
 
-function checkType(type: string | undefined, given: JsonValue | undefined, folder: string, { report, place }: Spot) {
+export function checkType(
+  type: string | undefined,
+  given: JsonValue | undefined,
+  folder: string,
+  { report, place }: Spot,
+) {
   const write = `"workflow_type": "${folder}"`;
   if (isMissing(given)) report.error("KEY_MISSING", place(), 'the key "workflow_type" is missing', `Write ${write}.`);
   if (type === undefined || type === folder) return;

@@ -25,12 +25,12 @@ import {
 } from "./metadata.js";
 import { checkedPath, GATE_FILES, isInLikelyPhase, type WorkflowFiles } from "./workflow-files.js";
 
-interface Reading {
+export interface Reading {
   readonly files: WorkflowFiles;
   readonly report: Report;
 }
 
-interface PhaseReading extends Reading {
+export interface PhaseReading extends Reading {
   /** The phase that sessions begin with, as the metadata has it: its number, or its name. */
   readonly startPhase?: number | string;
   /** The options that rules can use. */
@@ -157,25 +157,26 @@ function warnUnlisted(seeds: readonly PhaseSeed[], folders: readonly number[], r
   }
 }
 
-/** A phase with its name and the path of its text. */
+/** A phase with its name, its folder and the path of its text. */
 interface NamedSeed extends PhaseSeed {
   readonly name: string;
+  readonly folder: string;
   readonly file: string;
 }
 
 function nameOf({ number, listed }: PhaseSeed, { files, report }: Reading): NamedSeed {
-  const file = phaseFile(number, listed, { files, report });
+  const folder = `phases/${number}`;
+  const file = phaseFile({ number, listed, folder }, { files, report });
   const name = listed?.entry.phase_name ?? readTitle(files.text(file) ?? "") ?? untitled(number, file, report);
-  return { number, listed, name, file };
+  return { number, listed, name, folder, file };
 }
 
-async function readPhase(
-  { number, listed, name, file }: NamedSeed,
+export async function readPhase(
+  { number, listed, name, folder: own, file }: NamedSeed,
   { files, report, workflow }: PhaseReading,
   place: GatePlace,
 ): Promise<PhaseDefinition> {
   const entry = listed?.entry;
-  const own = `phases/${number}`;
   const folders = [...new Set([own, folderOf(file) || own])];
   const text = files.text(file);
   const tasks = readTasks(listed, { files, report, folders });
@@ -218,8 +219,12 @@ async function readSkip(
   return { cel, reason: words ?? `skip_when holds: ${cel}` };
 }
 
-function phaseFile(number: number, listed: Listed | undefined, { files, report }: Reading): string {
-  const usual = `phases/${number}/phase.md`;
+/** Returns the path of a phase's text. A missing one is reported. */
+export function phaseFile(
+  { number, listed, folder }: Pick<NamedSeed, "number" | "listed" | "folder">,
+  { files, report }: Reading,
+): string {
+  const usual = `${folder}/phase.md`;
   const given = listed?.entry.phase_file;
   const [path] = listed && given !== undefined ? checkedPath(given, listed.spot.at("phase_file")) : [usual];
   if (path !== undefined && !files.has(path)) {
@@ -267,7 +272,7 @@ interface TaskFile {
 }
 
 /** Returns the files of a phase that are called `task-N-slug.md`. */
-function taskFiles({ files, folders }: PhaseFolders): TaskFile[] {
+export function taskFiles({ files, folders }: Pick<PhaseFolders, "files" | "folders">): TaskFile[] {
   return files.paths.flatMap((path) => {
     const cut = path.lastIndexOf("/");
     if (!folders.includes(path.slice(0, cut))) return [];
@@ -287,7 +292,7 @@ function foundTask({ number, slug, path }: TaskFile, { files }: PhaseFolders): P
   return { task: { number, name, file: path, textRevision: revision(text) }, place: { file: path } };
 }
 
-function revision(text: string | undefined): string | undefined {
+export function revision(text: string | undefined): string | undefined {
   return text === undefined ? undefined : revisionOf(text);
 }
 

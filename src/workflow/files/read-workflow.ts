@@ -24,9 +24,12 @@
  * - named-rules.ts: the names of rules that are written down again
  * - define-workflow.ts, define-gate.ts: `defineWorkflow` and `definePhase`, and the gates that they take
  * - extend-workflow.ts: `extendWorkflow`, and which of its gates ask for less
+ * - read-extension.ts, extension-schema.ts: a folder that extends another workflow
+ * - add-to-gate.ts: what such a folder adds to a gate
  * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
 import { systemClock, turns } from "../../ports/clock.js";
+import type { BaseWorkflows } from "../../ports/content-provider.js";
 import { declaredOptions } from "../../rules/options.js";
 import { asksForSearch } from "../asks-for-search.js";
 import { type Diagnostic, hasErrors, linesOf, type ParsedSource } from "../diagnostic.js";
@@ -38,15 +41,16 @@ import { PhaseNames } from "../phase-names.js";
 import { findOptions } from "../placeholders.js";
 import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
-  type DynamicDefinition,
   type PhaseDefinition,
   structureSchema,
+  textPaths,
   type WorkflowDefinition,
   type WorkflowStructure,
 } from "../structure.js";
 import { missingDocuments } from "./documents.js";
 import { checkCounts, factsOf, phaseClaims, readMetadata, readOptionsSchema } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
+import { type Extension, isExtension, readExtension } from "./read-extension.js";
 import { METADATA_FILE, TURN_MS, takeFiles, type WorkflowFiles } from "./workflow-files.js";
 
 /** The result of reading a workflow: a definition, unless a diagnostic is an error. */
@@ -55,41 +59,77 @@ export interface ReadWorkflow {
   readonly diagnostics: readonly Diagnostic[];
   /** Requirements that were read from the texts of phases without a gate file. */
   readonly inferred?: readonly InferredRequirement[];
+  /** True if the folder extends another workflow. */
+  readonly extends?: boolean;
+  /** Where its files are, if it extends another workflow and nothing is wrong. */
+  readonly extension?: Extension;
 }
 
 /**
  * Reads the texts of a workflow's folder; paths are relative to it. `type` is the folder's name; `unreadable` has a
- * diagnostic for each file that could not be read; `others` are the paths of files that are not read here. Reports all
- * problems at once. Never throws because of the texts.
+ * diagnostic for each file that could not be read; `others` are the paths of files that are not read here; `bases` has the
+ * workflows that it may extend. Reports all problems at once. Never throws because of the texts.
  */
 export async function readWorkflow(
   type: string,
   files: readonly { readonly path: string; readonly text: string }[],
   unreadable: readonly Diagnostic[] = [],
   others: readonly string[] = [],
+  bases?: BaseWorkflows,
 ): Promise<ReadWorkflow> {
   const report = createReport(unreadable, turns(systemClock, TURN_MS));
-  let structure: WorkflowStructure | undefined;
+  let read: ReadFolder | undefined;
+  let isExtending = false;
   try {
-    structure = await readStructure(type, takeFiles(files, unreadable, report), others, report);
+    const folder: Folder = { type, files: takeFiles(files, unreadable, report), others, report };
+    const source = metadataSource(folder);
+    isExtending = source !== undefined && isExtension(source);
+    read = source && (isExtending ? await readExtended(source, folder, bases) : await readOwn(source, folder));
   } catch (error) {
     report.failed({ file: METADATA_FILE }, error);
   }
   const diagnostics = report.sorted();
   const found = report.inferred();
   const inferred = found.length === 0 ? undefined : found;
-  if (structure === undefined || hasErrors(diagnostics)) return { diagnostics, inferred };
-  return { definition: { structure, schemas: new Map() }, diagnostics, inferred };
+  const extending = isExtending || undefined;
+  if (read === undefined || hasErrors(diagnostics)) return { diagnostics, inferred, extends: extending };
+  return { ...read, diagnostics, inferred, extends: extending };
 }
 
-async function readStructure(type: string, files: WorkflowFiles, others: readonly string[], report: Report) {
-  if (!isWorkflowType(type)) {
-    const message = `${shown(type)} can't be a workflow's type`;
-    report.error("WORKFLOW_TYPE_INVALID", { file: METADATA_FILE }, message, WORKFLOW_NAME_RULE);
-  }
-  const source = metadataSource(files, report);
-  const metadata = source && readMetadata(source.value, spotIn(source, report));
-  if (metadata === undefined || !isJsonObject(source?.value)) return undefined;
+/** The folder that is read. */
+interface Folder {
+  readonly type: string;
+  readonly files: WorkflowFiles;
+  readonly others: readonly string[];
+  readonly report: Report;
+}
+
+type ReadFolder = Required<Pick<ReadWorkflow, "definition">> & Pick<ReadWorkflow, "extension">;
+
+/** Reads a folder that extends another workflow. */
+async function readExtended(
+  source: ParsedSource,
+  folder: Folder,
+  bases: BaseWorkflows | undefined,
+): Promise<ReadFolder | undefined> {
+  const { type, files, report } = folder;
+  const read = await readExtension(type, source, folder, bases);
+  if (read === undefined) return undefined;
+  const { definition, extension } = read;
+  const { revision: _, ...content } = definition.structure;
+  const texts = textPaths({ phases: content.phases }).flatMap((path) => {
+    const file = extension.own.get(path);
+    return file === undefined ? [] : [{ file, path, text: files.text(file) ?? "" }];
+  });
+  checkTexts(texts, [...extension.own.keys(), ...extension.documents], content, report);
+  const searches = content.searches ?? (texts.some(({ text }) => asksForSearch(text)) || undefined);
+  const structure = sealed({ ...content, searches }, report);
+  return structure && { definition: { ...definition, structure }, extension };
+}
+
+async function readOwn(source: ParsedSource, { type, files, others, report }: Folder): Promise<ReadFolder | undefined> {
+  const metadata = readMetadata(source.value, spotIn(source, report));
+  if (metadata === undefined || !isJsonObject(source.value)) return undefined;
   const { written, unknown, spot } = metadata;
   const facts = factsOf(metadata, type, source.value.workflow_type);
   const claims = phaseClaims(metadata, source.value);
@@ -98,33 +138,42 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   const dynamic = readDynamic(metadata, claims, { files, report });
   const phases = await readPhases(claims, { files, report, startPhase: given, workflow: { optionsSchema, dynamic } });
   checkCounts(claims, phases, spot);
-  const texts = textsOf(phases, dynamic, files);
-  const checkDocuments = missingDocuments([...files.paths, ...others], report);
-  for (const [path, text] of texts) checkDocuments(path, text);
-  const declared = declaredOptions({ optionsSchema, dynamic });
-  if (declared !== undefined) checkOptionUse(texts, declared, report);
+  const texts = textPaths({ phases, dynamic }).map((path) => ({ file: path, path, text: files.text(path) ?? "" }));
+  checkTexts(texts, [...files.paths, ...others], { optionsSchema, dynamic }, report);
   const startPhase = readStart(spot, given, phases, firstPhase(phases, dynamic));
   const unused = dynamic === undefined ? written.dynamic_config : undefined;
   const extra = unused === undefined ? unknown : { ...unknown, dynamic_config: unused };
   if (hasErrors(report.sorted())) return undefined;
-  const searches = [...texts.values()].some(asksForSearch) || undefined;
-  return sealed({ ...facts, startPhase, phases, searches, optionsSchema, dynamic, extra }, report);
+  const searches = texts.some(({ text }) => asksForSearch(text)) || undefined;
+  const structure = sealed({ ...facts, startPhase, phases, searches, optionsSchema, dynamic, extra }, report);
+  return structure && { definition: { structure, schemas: new Map() } };
 }
 
-function textsOf(
-  phases: readonly PhaseDefinition[],
-  dynamic: DynamicDefinition | undefined,
-  files: WorkflowFiles,
-): ReadonlyMap<string, string> {
-  const paths = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
-  const all = [...paths, dynamic?.templates.phase, dynamic?.templates.task].filter((path) => path !== undefined);
-  return new Map(all.map((path) => [path, files.text(path) ?? ""]));
+interface ReadText {
+  /** The file in the folder. */
+  readonly file: string;
+  /** Its path in the workflow as a whole. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Warns about documents and options that texts name and that there are not. */
+function checkTexts(
+  texts: readonly ReadText[],
+  paths: readonly string[],
+  workflow: Parameters<typeof declaredOptions>[0],
+  report: Report,
+): void {
+  const checkDocuments = missingDocuments(paths, report);
+  for (const { file, text, path } of texts) checkDocuments(file, text, path);
+  const declared = declaredOptions(workflow);
+  if (declared !== undefined) checkOptionUse(texts, declared, report);
 }
 
 /** Warns about placeholders of options that the workflow does not declare: without a value they stay in the text. */
-function checkOptionUse(texts: ReadonlyMap<string, string>, declared: readonly string[], report: Report): void {
-  for (const [path, text] of texts) {
-    const at = linesOf(path, text);
+function checkOptionUse(texts: readonly ReadText[], declared: readonly string[], report: Report): void {
+  for (const { file, text } of texts) {
+    const at = linesOf(file, text);
     for (const { name, offset } of findOptions(text).filter((found) => !declared.includes(found.name))) {
       const hint = () => meantOr(name, declared, 'Add it to "options_schema".', (near) => `{options.${near}}`);
       const message = `"options_schema" has no option ${shown(name)}: without a value {options.${name}} stays in the text`;
@@ -133,7 +182,11 @@ function checkOptionUse(texts: ReadonlyMap<string, string>, declared: readonly s
   }
 }
 
-function metadataSource(files: WorkflowFiles, report: Report): ParsedSource | undefined {
+function metadataSource({ type, files, report }: Folder): ParsedSource | undefined {
+  if (!isWorkflowType(type)) {
+    const message = `${shown(type)} can't be a workflow's type`;
+    report.error("WORKFLOW_TYPE_INVALID", { file: METADATA_FILE }, message, WORKFLOW_NAME_RULE);
+  }
   const file = METADATA_FILE;
   const text = files.text(file);
   if (text !== undefined) return readJson(file, text, report);

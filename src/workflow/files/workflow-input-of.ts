@@ -1,14 +1,23 @@
-/** Turns a definition that was read from files into the input of `defineWorkflow`, with the same gates. */
+/** Turns a definition into the input of `defineWorkflow`, with the same gates. */
 import { optionsInCode } from "../../rules/options.js";
-import type { FieldGate, GateDefinition, PhaseDefinition, WorkflowStructure } from "../structure.js";
-import type { DynamicInput, FieldGateInput, FieldInput, PhaseInput, WorkflowInput } from "../workflow-input.js";
+import type { FieldGate, PhaseDefinition, WorkflowDefinition, WorkflowStructure } from "../structure.js";
+import type {
+  DynamicInput,
+  FieldGateInput,
+  FieldInput,
+  PhaseInput,
+  TextInput,
+  WorkflowInput,
+  WorkflowPart,
+} from "../workflow-input.js";
+import type { AnyGateInput } from "./define-gate.js";
 import { nameRules } from "./named-rules.js";
 
-/** `textAt` returns the text at a path in the folder. */
+/** `textOf` returns the text of a part. */
 export function workflowInputOf(
-  structure: WorkflowStructure,
-  documents: Readonly<Record<string, string>>,
-  textAt: (path: string | undefined) => string,
+  { structure, schemas, options }: WorkflowDefinition,
+  documents: Readonly<Record<string, TextInput>>,
+  textOf: (part: WorkflowPart) => TextInput,
 ): WorkflowInput {
   const { type, revision, name, description, version, category, estimatedDuration, target } = structure;
   const { targetLanguages, artifacts, prerequisites, tags, optionsSchema, startPhase, phases, dynamic } = structure;
@@ -16,50 +25,55 @@ export function workflowInputOf(
   return {
     ...{ type, revision, name, description, version, category, estimatedDuration, target },
     ...{ targetLanguages, artifacts, prerequisites, tags },
-    options: optionsSchema && optionsInCode(optionsSchema),
+    options: options ?? (optionsSchema && optionsInCode(optionsSchema)),
     startPhase: isUsualStart ? undefined : startPhase,
-    dynamic: dynamic && dynamicInput(dynamic, textAt),
-    phases: phases.map((phase) => phaseInput(phase, textAt)),
+    dynamic: dynamic && dynamicInput(dynamic, textOf),
+    phases: phases.map((phase) => phaseInput(phase, schemas, textOf)),
     documents,
   };
 }
 
 function dynamicInput(
-  {
-    templates,
-    parser,
-    sourcePathKey,
-    enforceDependencies,
-    tickCriteria,
-    verify,
-  }: NonNullable<WorkflowStructure["dynamic"]>,
-  textAt: (path: string | undefined) => string,
+  { parser, sourcePathKey, enforceDependencies, tickCriteria, verify }: NonNullable<WorkflowStructure["dynamic"]>,
+  textOf: (part: WorkflowPart) => TextInput,
 ): DynamicInput {
   return {
-    templates: { phase: textAt(templates.phase), task: textAt(templates.task) },
+    templates: { phase: textOf({ template: "phase" }), task: textOf({ template: "task" }) },
     ...{ parser, sourcePathKey, enforceDependencies, tickCriteria },
     verify,
   };
 }
 
-function phaseInput(phase: PhaseDefinition, textAt: (path: string | undefined) => string): PhaseInput {
+export function phaseInput(
+  phase: PhaseDefinition,
+  schemas: WorkflowDefinition["schemas"],
+  textOf: (part: WorkflowPart) => TextInput,
+): PhaseInput {
   const { number, name, purpose, estimatedEffort, keyDeliverables, validationCriteria, skippable, skipWhen } = phase;
   return {
     ...{ number, name, purpose, estimatedEffort, keyDeliverables, validationCriteria, skippable },
     skipWhen: skipWhen?.cel,
     skipCondition: skipWhen?.reason,
-    content: textAt(phase.file),
+    content: textOf({ phase: number }),
     tasks: phase.tasks.map((task) => ({
       ...{ number: task.number, name: task.name, purpose: task.purpose },
-      content: textAt(task.file),
+      content: textOf({ phase: number, task: task.number }),
     })),
-    gate: gateInput(phase.gate),
+    gate: gateInput(phase, schemas),
   };
 }
 
-/** Files have two kinds of gates. */
-function gateInput(gate: GateDefinition): FieldGateInput | undefined {
-  return gate.kind === "fields" ? fieldGateInput(gate) : undefined;
+/** Throws for a gate that `defineWorkflow` can't make again: it must not become an open one. */
+export function gateInput(
+  { number, gate }: PhaseDefinition,
+  schemas: WorkflowDefinition["schemas"],
+): AnyGateInput | undefined {
+  if (gate.kind === "fields") return fieldGateInput(gate);
+  if (gate.kind === "open") return undefined;
+  const evidence = schemas.get(number);
+  if (gate.kind === "plan" || evidence === undefined) throw new TypeError(`the gate of phase ${number} is not in code`);
+  const { allowOverride, example, allowExample, verify, approval, reveal } = gate;
+  return { evidence, allowOverride, example, allowExample, verify, approval, reveal };
 }
 
 function fieldGateInput(gate: FieldGate): FieldGateInput {

@@ -17,9 +17,14 @@ export async function frozenGate(gate: FieldGate, inferred: readonly InferredReq
 /** Returns the text of a gate file. */
 export async function gateFileText(gate: FieldGate): Promise<string> {
   const yaml = await import("yaml");
+  return yaml.stringify(gateFileContent(gate), { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** Returns a gate as a gate file has it. */
+export function gateFileContent(gate: FieldGate) {
   const { strict, allowOverride, fields, rules, verify = [], approval, reveal } = gate;
   const named = nameRules(fields, isLambda);
-  const content = {
+  return {
     checkpoint: { strict, allow_override: allowOverride === true },
     evidence_schema:
       fields.length === 0 ? undefined : entries(fields, (one) => [one.name, fieldText(one, verify, named)]),
@@ -29,7 +34,6 @@ export async function gateFileText(gate: FieldGate): Promise<string> {
     approval,
     reveal,
   };
-  return yaml.stringify(content, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
 function entries<T>(all: readonly T[], entry: (one: T) => readonly [string, object]) {

@@ -197,8 +197,11 @@ async function faultsOf(structure: WorkflowStructure, files: ReadonlyMap<string,
   return differences(comparable(structure), comparable(definition.structure), "").slice(0, LISTED_MAX);
 }
 
-/** Returns a definition as JSON without what a reader chooses: revision, generated examples, and the place of a gate. */
-function comparable({ revision: _, searches: __, phases, ...workflow }: WorkflowStructure): JsonValue {
+/**
+ * Returns a definition as JSON without what a reader chooses: revision, generated examples, and the place of a gate. The files have
+ * all of an extended workflow, so they extend none.
+ */
+function comparable({ revision: _, searches: __, extends: ___, phases, ...workflow }: WorkflowStructure): JsonValue {
   const compared = phases.map(({ gate, ...phase }) => ({ ...phase, gate: comparableGate(gate) }));
   return JSON.parse(canonicalJson({ ...workflow, phases: compared }));
 }
