@@ -1,8 +1,10 @@
 /** Logs which workflows a server has, and what is wrong with them or missing for them. */
 import type { Logger } from "pino";
+import type { Engine } from "../phased/engine.js";
 import { approvalOf } from "../phased/state/decide-gate.js";
 import { missingVerifiers, type Verifiers } from "../phased/verify/run-verifiers.js";
 import type { ContentProvider, RoutedSource, WorkflowListing } from "../ports/content-provider.js";
+import { countOlder } from "../read/revisions.js";
 import { aboutVerifier } from "../workflow/built-in-verifiers.js";
 import { missingWorkflows } from "../workflow/child-workflow.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
@@ -33,6 +35,14 @@ export async function logWorkflows(
     if (hides) log.info({ workflowType: type }, "served in place of a workflow of the same name in a later folder");
   }
   return listings;
+}
+
+/** Says how many open sessions keep a definition that their workflow has no more. A storage that fails says so in other calls. */
+export async function logOlder(engine: Pick<Engine, "listWorkflows" | "listSessions">, log: Logger): Promise<void> {
+  const found = await countOlder(engine).catch((err: unknown) => log.warn({ err }, "older revisions are not counted"));
+  if (found === undefined || found.count === 0) return;
+  const { count: sessions, more } = found;
+  log.info({ sessions, more }, "open sessions keep an older revision of their workflow: phasegate migrate moves them");
 }
 
 /** Warns about what sessions on these workflows will miss: an approver, a search, or something that a gate requires. */

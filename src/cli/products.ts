@@ -12,7 +12,7 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import type { SamplingDeciderOptions } from "../deciders/sampling.js";
 import type { WatchedTools } from "../mcp/calls.js";
-import type { Registration } from "../mcp/changes.js";
+import { pollWorkflows, type Registration } from "../mcp/changes.js";
 import type { CallingClient } from "../mcp/host.js";
 import { registerWorkflowTool } from "../mcp/tools.js";
 import { createEngine, type Engine, submissionsOf } from "../phased/engine.js";
@@ -193,11 +193,15 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     });
     logPhased(engine, log);
     const canSearch = options.standards.length > 0;
+    let endPolling: (() => void) | undefined;
     const announce = async () => {
       const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
       // Loaded here: clients have the list of tools 10 ms sooner.
-      const { logWorkflows, warnMissing } = await import("./announce.js");
+      const { logOlder, logWorkflows, warnMissing } = await import("./announce.js");
       warnMissing(await logWorkflows(content, basis.verifiers ?? {}, log), { canApprove, canSearch }, log);
+      await logOlder(engine, log);
+      if (poll === 0) return;
+      endPolling = pollWorkflows({ content, everyMs: poll * 1000 }, () => void logOlder(engine, log));
     };
     const answerWithinMs = answerWithin === 0 ? Number.POSITIVE_INFINITY : answerWithin * 1000;
     const tool = { maxTokens, actions, answerWithinMs, absentTools: canSearch ? undefined : [SEARCH_TOOL] };
@@ -210,6 +214,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       http: { engine, tool },
       announce,
       close: async () => {
+        endPolling?.();
         await submissionsOf(engine).end();
         await endCleanup?.();
       },

@@ -32,7 +32,7 @@ export async function startChild(context: EngineContext, id: SessionId, request:
     await context.approvalGuard.check(session, structure);
     const phase = requirePhase(structure, head.phase);
     const child = childWorkflowOf(phase.gate);
-    if (head.status !== "active") throw invalidTransition(head, structure, "start");
+    if (head.status !== "active") throw invalidTransition(head, structure, "startChild");
     if (child === undefined) throw isNoWorkflow(phase);
     const { children, fault } = await findChildren(context, session, structure, phase, child);
     if (fault !== undefined) throw unassigned(phase, fault);
@@ -52,7 +52,7 @@ export async function startChild(context: EngineContext, id: SessionId, request:
           if (!isSame || known !== expected) return { answer: "taken" };
           if (expected !== undefined && expected !== unusable) return { answer: expected };
           const own = newSessionId(context.options.clock, child.type, picked.assignment.target);
-          return { type: "claimChild", child: own, assignment: picked.key, item: about, by };
+          return { type: "startChild", child: own, assignment: picked.key, item: about, by };
         }),
         expected === undefined ? keyed : undefined,
       );

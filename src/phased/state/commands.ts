@@ -66,7 +66,7 @@ export type SessionCommand =
       readonly owner?: Owner | undefined;
       readonly parent?: Parent | undefined;
     }
-  | ({ readonly type: "claimChild" } & Pick<EventOf<"child_claimed">, "child" | "assignment" | "item" | "by">)
+  | ({ readonly type: "startChild" } & Pick<EventOf<"child_claimed">, "child" | "assignment" | "item" | "by">)
   | { readonly type: "assign"; readonly owner: Owner; readonly by: string; readonly note?: string }
   | {
       readonly type: "completePhase";

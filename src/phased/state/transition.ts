@@ -94,8 +94,8 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "waive":
     case "denyWaiver":
       return decideWaiver(head, command);
-    case "claimChild":
-      if (head.status !== "active") return invalidTransition(head, context.structure, "start");
+    case "startChild":
+      if (head.status !== "active") return invalidTransition(head, context.structure, "startChild");
       return [{ ...command, type: "child_claimed", phase: head.phase }];
     case "completeTask":
       return completeTask(head, command, context);

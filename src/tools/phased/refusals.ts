@@ -149,6 +149,7 @@ function inToolWords(message: string): string {
 const OTHER_NAMES: Readonly<Record<string, Action | undefined>> = {
   getFullState: "get_state",
   artifact: "get_state",
+  startChild: "start",
   getOptions: "get_session",
   delete: "delete_session",
   errors: "get_errors",

@@ -97,7 +97,7 @@ export class Model {
       case "refuseStep":
       case "assign":
         return true;
-      case "claimChild":
+      case "startChild":
         return this.status === "active";
       case "delete":
         this.status = "deleted";

@@ -26,6 +26,9 @@ const retry = (phase: number, by: "agent" | "host" = "agent", resetEvidence = fa
 const rollback = (to: number): SessionCommand => ({ type: "rollback", to, by: "agent" });
 const override = (phase: number): SessionCommand => ({ type: "overrideGate", phase, by: "ann", reason: "seen by eye" });
 const skip = (phase: number): SessionCommand => ({ type: "skipPhase", phase, by: "ann", reason: "not needed" });
+const claim = (assignment: string, child = `review_${assignment}`): SessionCommand => {
+  return { type: "startChild", child, assignment };
+};
 const migrate = (structure = loose): SessionCommand => ({ type: "migrate", structure, by: "ann" });
 
 /** Creates a session in its second phase, in each status. */
@@ -43,6 +46,7 @@ const TABLE: readonly (readonly [string, SessionCommand, Record<Status, string>]
   ["start", start, refusals("INVALID_INPUT")],
   ["a passing submission", submit(2), { ...refusals("INVALID_TRANSITION"), active: "active" }],
   ["a failing submission", submit(2, false), { ...refusals("INVALID_TRANSITION"), active: "failed" }],
+  ["a claim of a child", claim("a"), { ...refusals("INVALID_TRANSITION"), active: "active" }],
   ["pause", pause, { ...refusals("INVALID_TRANSITION"), active: "paused" }],
   ["resume", resume, { ...refusals("INVALID_TRANSITION"), paused: "active" }],
   ["retry", retry(2), { ...refusals("INVALID_TRANSITION"), failed: "active" }],
@@ -599,6 +603,17 @@ describe("migrate", () => {
     ]);
     run.do(migrate(structureOf([1, 2, 9])));
     expect(run.state.spent).toEqual([[1, 1]]);
+  });
+});
+
+describe("startChild", () => {
+  it("keeps one child for each assignment, the last one, until the phase is left", () => {
+    const run = Run.started(three).do(claim("a"), claim("b"), claim("a", "second"));
+    expect(run.head?.children).toEqual([
+      { assignment: "b", sessionId: "review_b" },
+      { assignment: "a", sessionId: "second" },
+    ]);
+    expect(run.do(submit(1)).head?.children).toBeUndefined();
   });
 });
 
