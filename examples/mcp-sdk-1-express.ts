@@ -22,6 +22,7 @@ const phases = [
 const release = defineWorkflow({ type: "release", revision: "1", name: "Release", description: "Test it", phases });
 const engine = createEngine({ storage: new MemoryStorage(), content: new MemoryContent({ workflows: [release] }) });
 
+// It checks the Host header: with express() alone, a page of any site could call a server on this machine.
 const app = createMcpExpressApp();
 app.post("/mcp", async (request: IncomingMessage & { body: unknown }, response: ServerResponse) => {
   const server = new McpServer({ name: "my-server", version: "1.0.0" });
@@ -34,6 +35,8 @@ app.post("/mcp", async (request: IncomingMessage & { body: unknown }, response: 
   await server.connect(transport);
   await transport.handleRequest(request, response, request.body);
 });
+// Clients ask for a stream of their own, too, which a server without sessions does not have.
+app.get("/mcp", (_: IncomingMessage, response: ServerResponse) => response.writeHead(405).end());
 // #endregion express
 
 const http = app.listen(0, "127.0.0.1");

@@ -4,6 +4,7 @@
  * they cannot pass for lines of a command.
  */
 import type { Writable } from "node:stream";
+import { excerpt } from "../gate/excerpt.js";
 import { waivedText } from "../gate/waivers.js";
 import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
@@ -76,7 +77,7 @@ function noteText({ at, event, by, note, task, fields, authenticated }: AttemptN
   return `${timeText(at)}  ${printable(note === undefined ? what : `${what}: ${note}`)}`;
 }
 
-const OUTPUT_LINES = 5;
+const OUTPUT_LINES = 8;
 const OUTPUT_LINES_PASSED = 2;
 const DIGEST_SHOWN = 12;
 
@@ -88,8 +89,8 @@ export function resultLines(result: Verification, stream: Writable, full = false
   const what = ran === undefined ? "" : `: ${ran}`;
   const end = exit === undefined ? "" : ` (${exit})`;
   const sum = digest === undefined ? "" : `, sha256 ${full ? digest : digest.slice(0, DIGEST_SHOWN)}`;
-  const most = ok ? OUTPUT_LINES_PASSED : OUTPUT_LINES;
-  const lines = (full ? output : output.slice(0, most)).map((text) => `    ${printable(text)}`);
+  const part = ok ? output.slice(-OUTPUT_LINES_PASSED) : excerpt(output, OUTPUT_LINES);
+  const lines = (full ? output : part).map((text) => `    ${printable(text)}`);
   return [
     `${mark} ${printable(`${about}${what}${end}`)}  ${timeText(at)}${printable(sum)}`,
     `    ${printable(message)}`,

@@ -1,4 +1,5 @@
 /** The results of a gate's verifiers as they look on the wire. */
+import { excerpt } from "../gate/excerpt.js";
 import type { Verification } from "../phased/state/events.js";
 import type { Reveal } from "../workflow/structure.js";
 import { brief, type WireObject } from "./wire.js";
@@ -45,9 +46,8 @@ function resultEntry(result: Verification, extent: Extent): WireObject {
   return { ...about, ...how, output: ok ? undefined : whole };
 }
 
-/** Returns the first lines, of a long output with `…` and its last ones, where a summary is. */
+/** Returns the lines of an output; of a long one those that tell what failed, and the last ones. */
 function shownLines(output: readonly string[]): readonly string[] | undefined {
   if (output.length === 0) return undefined;
-  const cut = output.length <= LINES_MAX ? output : [...output.slice(0, LINES_MAX), "…", ...output.slice(-LINES_MET)];
-  return cut.map((line) => brief(line, LINE_MAX));
+  return excerpt(output, LINES_MAX).map((line) => brief(line, LINE_MAX));
 }

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
+import { excerpt } from "../gate/excerpt.js";
 import { type FileSignature, identityOf } from "../sandbox/read.js";
 import { notText, pathRefused } from "../sandbox/refusals.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
@@ -135,37 +136,17 @@ export function withoutEscapes(text: string): string {
   return text.replace(ESCAPES, "");
 }
 
-const LINES_MAX = 10;
+const LINES_MAX = 40;
 const LINE_MAX = 200;
 
-/** Words that tell of a failure in the outputs of test runners and compilers. */
-const TELLING = /\b(?:not ok|fail(?:s|ed|ing|ures?)?|errors?|assert\w*|expected|actual|panicked|exceptions?)\b|[✗✖✕×]/i;
-
-/**
- * Returns the lines of an output; of a long one the first, the last, and those between them that tell of a failure, with `…`
- * for what is left out. Empty lines at its end are left out, too.
- */
+/** Returns the lines of an output that are kept: of a long one those that tell what failed, and the last ones. */
 export function outputLines(text: string): string[] {
   const lines = text
     .trimEnd()
     .split(/\r\n|\n|\r/)
     .map((line) => line.slice(0, 4 * LINE_MAX));
   if (lines.length === 1 && lines[0] === "") return [];
-  return chosen(lines).map((line) => shortened(harmless(line), LINE_MAX));
-}
-
-function chosen(lines: readonly string[]): readonly string[] {
-  const end = lines.length - LINES_MAX;
-  if (end <= LINES_MAX) return lines;
-  const found = lines.slice(0, LINES_MAX);
-  let last = LINES_MAX - 1;
-  for (let at = LINES_MAX; at < end && found.length < 3 * LINES_MAX; at += 1) {
-    const line = lines[at] ?? "";
-    if (!TELLING.test(line)) continue;
-    found.push(...(at === last + 1 ? [] : ["…"]), line);
-    last = at;
-  }
-  return [...found, ...(last === end - 1 ? [] : ["…"]), ...lines.slice(end)];
+  return excerpt(lines, LINES_MAX).map((line) => shortened(harmless(line), LINE_MAX));
 }
 
 const COMMAND_MAX = 300;

@@ -93,7 +93,7 @@ describe("phasegate serve with verifiers", () => {
     expect(JSON.parse(json)).toMatchObject({ phases: [{ attempts: [{ verification: [{}, { exit: 1 }] }, {}] }] });
   });
 
-  it("shows the time, the digest, what was found and the first lines of a check that passed", () => {
+  it("shows the time, the digest, what was found and the last lines of a check that passed; of one that failed what failed", () => {
     const at = "2026-03-04T05:06:07.000Z";
     const met = {
       verifier: "command",
@@ -106,8 +106,16 @@ describe("phasegate serve with verifiers", () => {
     };
     const lines = resultLines(met, new PassThrough());
     const first = "✓ command (0)  2026-03-04 05:06:07Z, sha256 abababababab";
-    expect(lines).toEqual([first, "    node passed", "    a", "    b"]);
-    expect(resultLines({ ...met, ok: false, exit: 1 }, new PassThrough())).toHaveLength(5);
+    expect(lines).toEqual([first, "    node passed", "    b", "    c"]);
+    const output = [
+      ...Array.from({ length: 30 }, (_, index) => `ok ${index}`),
+      "not ok 31 - sums",
+      "Expected: 5",
+      "1 failed",
+    ];
+    const failed = resultLines({ ...met, ok: false, exit: 1, output }, new PassThrough());
+    expect(failed).toContain("    not ok 31 - sums");
+    expect(resultLines({ ...met, ok: false, output }, new PassThrough(), true)).toHaveLength(35);
   });
 
   it("starts no workflow whose verifiers are missing", async () => {

@@ -1,4 +1,5 @@
 /** The attempts of a phased session, newest first; and what gates found: problems, what verifiers saw, notes. */
+import { excerpt } from "../../gate/excerpt.js";
 import type { AttemptDetail, AttemptLine, AttemptList, AttemptNote, Problem, Verification } from "../../read/model.js";
 import { type NotedText, notedTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
@@ -35,6 +36,9 @@ function Quiet({ before, text }: { readonly before: string; readonly text: strin
   );
 }
 
+/** The lines of a check's output that are shown at first: of a failed one, and of one that has passed. */
+const [LINES, LINES_MET] = [8, 2];
+
 /** What verifiers saw: what was run, how it ended, the lines of its output. */
 export function Verifications({ items = [], title }: Findings<Verification>) {
   return (
@@ -61,7 +65,17 @@ export function Verifications({ items = [], title }: Findings<Verification>) {
               {exit !== undefined && ` ended with ${exit}`}
             </p>
           )}
-          {output.length > 0 && <Long text={output.join("\n")} code />}
+          {output.length > 0 && (
+            <Long text={(ok ? output.slice(-LINES_MET) : excerpt(output, LINES)).join("\n")} code />
+          )}
+          {output.length > (ok ? LINES_MET : LINES) && (
+            <Fold
+              isFirst={false}
+              summary={(isOpen) => (isOpen ? "All lines that were kept" : "Show all lines that were kept")}
+            >
+              {() => <Long text={output.join("\n")} code />}
+            </Fold>
+          )}
         </>
       )}
     </List>

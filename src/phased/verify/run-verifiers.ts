@@ -6,6 +6,7 @@
 
 import { isPhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/check-gate.js";
+import { excerpt } from "../../gate/excerpt.js";
 import { fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
 import type { Caller } from "../../ports/actor.js";
 import { type FullClock, systemClock, TIMER_MAX } from "../../ports/clock.js";
@@ -239,10 +240,8 @@ const LINES_MAX = 50;
 const LINE_MAX = 500;
 
 function linesOf(output: readonly unknown[]): string[] {
-  return output
-    .slice(0, LINES_MAX)
-    .filter((line) => typeof line === "string")
-    .map((line) => line.slice(0, LINE_MAX));
+  const lines = output.filter((line) => typeof line === "string").map((line) => line.slice(0, LINE_MAX));
+  return [...excerpt(lines, LINES_MAX)];
 }
 
 function whatFailed(verifier: string, end: JobResult<unknown>, isRegistered: boolean): string {

@@ -5,6 +5,7 @@
  */
 import { PhasegateError } from "../../errors.js";
 import { checksOf, wholeChecks } from "../../gate/check-gate.js";
+import { excerpt } from "../../gate/excerpt.js";
 import type { Verified } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import { takePlaces } from "../../runtime/access.js";
@@ -219,7 +220,7 @@ function recordedResults(
     const { verifier, ok, failed, unrecorded, message, ran, exit, digest, output } = outcome;
     const found = { verifier, field, check, ok, failed, unrecorded, message: cut(message, MESSAGE_MAX) };
     const seen = { ran: ran && cut(ran, RAN_MAX), exit, digest: digest && cut(digest, DIGEST_MAX) };
-    return { ...found, ...seen, output: output?.length ? bothEnds(output, maxChars) : undefined, at };
+    return { ...found, ...seen, output: output?.length ? fitting(output, maxChars) : undefined, at };
   });
 }
 
@@ -227,19 +228,10 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-/** Returns as many lines as fit, from the beginning and from the end; `…` stands for those between. */
-function bothEnds(lines: readonly string[], maxChars: number): string[] {
-  if (lines.join("\n").length <= maxChars) return [...lines];
-  const last = fitting([...lines].reverse(), maxChars / 2).reverse();
-  const first = fitting(lines, maxChars / 2);
-  return [...first, "…", ...last];
-}
-
+/** Returns as many lines as fit, those that tell what failed first. */
 function fitting(lines: readonly string[], maxChars: number): string[] {
-  let left = maxChars;
-  const end = lines.findIndex((line) => {
-    left -= line.length + 1;
-    return left < 0;
-  });
-  return lines.slice(0, end);
+  for (let most = lines.length; ; most = Math.floor(most / 2)) {
+    const part = excerpt(lines, Math.max(4, most));
+    if (most <= 4 || part.join("\n").length <= maxChars) return [...part];
+  }
 }
