@@ -40,7 +40,7 @@ import {
 import { packOption, withPacks } from "./packs.js";
 import { findProgram } from "./programs.js";
 import { NoSessions } from "./state.js";
-import { print, type Terminal, withoutPasswords } from "./terminal.js";
+import { isTty, print, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readCurrentTrust, readTrust, trustOptions } from "./trust.js";
 
 const workflowOptions = () => ({
@@ -93,7 +93,9 @@ async function inspect(
   ofPacks: Readonly<Record<string, Verifier>>,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const logs = openLogs(options.logLevel, terminal, undefined);
+  // A person reads the URL; that the server listens would be said twice.
+  const isRead = isTty(terminal.stdout) && options.logLevel === "info";
+  const logs = openLogs(isRead ? "warn" : options.logLevel, terminal, undefined);
   const report = (err: unknown) => logs.log.warn({ err }, "approvers");
   const trust = await readCurrentTrust(options, report);
   const { maxAttempts, maxAttemptsTotal, project } = options;
@@ -115,7 +117,7 @@ async function inspect(
       codeFrame: framesIn(options),
     };
     const serving = await serveInspector(page, "--port", options.port);
-    print(terminal, serving.url);
+    print(terminal, isTty(terminal.stdout) ? `Inspector: ${serving.url} (Ctrl+C ends it)` : serving.url);
     const release = endOnSignals(serving, logs.log);
     if (options.open) {
       redirect = await openBrowser(serving.url).catch((err: unknown) => void logs.log.warn({ err }, "no browser"));

@@ -84,6 +84,13 @@ export function phaseTitle(number: number, name: string, inPlan?: string): strin
   return `Phase ${number}${inPlan === undefined ? "" : ` (${inPlan} in the plan)`}: ${name}`;
 }
 
+/** Hebrew, Arabic and the like: without isolates, a terminal would reorder the columns beside them. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+function isolated(text: string): string {
+  return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
+}
+
 /** Returns rows as lines with aligned columns; those in `numbers` to the right. `style` gets cells of full width. */
 export function aligned(
   rows: readonly (readonly string[])[],
@@ -95,8 +102,9 @@ export function aligned(
   );
   return rows.map((row, index) => {
     const cells = row.map((cell, column) => {
-      const pad = numbers.includes(column) ? "padStart" : "padEnd";
-      return style(cell[pad](widths[column] ?? 0), index, column);
+      const space = " ".repeat((widths[column] ?? 0) - cell.length);
+      const text = isolated(cell);
+      return style(numbers.includes(column) ? space + text : text + space, index, column);
     });
     return cells.join("  ").trimEnd();
   });

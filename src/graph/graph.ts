@@ -62,9 +62,15 @@ const ANY = "*";
 /** The number of skippable phases in a row that get arrows of their own; one more arrow leads past a longer run. */
 const PAST_MAX = 20;
 
-/** Returns the graph of a phased workflow: its phases in order, and past each run of phases that rules may skip. */
+/** Stands for the phases that a plan gives to each session. */
+const PLANNED = { id: "plan", label: "phases from a plan" };
+
+/**
+ * Returns the graph of a phased workflow: its phases in order, and past each run of phases that rules may skip. Phases of a plan
+ * that is not pinned yet are one node.
+ */
 export function phasedGraph(
-  { phases }: Pick<WorkflowStructure, "phases">,
+  { phases, dynamic, plan }: Pick<WorkflowStructure, "phases" | "dynamic" | "plan">,
   stateOf?: (phase: number) => NodeState,
 ): Graph {
   const nodes = phases.map(({ number, name, gate }): GraphNode => {
@@ -83,7 +89,13 @@ export function phasedGraph(
     }
     return found;
   });
-  return { nodes, edges };
+  if (dynamic === undefined || plan !== undefined) return { nodes, edges };
+  const checks = [...new Set(dynamic.verify?.map(({ verifier }) => verifier))];
+  const last = phases.at(-1);
+  return {
+    nodes: [...nodes, { ...PLANNED, gate: ["tasks", ...checks].join(", ") }],
+    edges: last === undefined ? edges : [...edges, { from: String(last.number), to: PLANNED.id }],
+  };
 }
 
 /** Returns the checks of a gate, such as `2 fields, command, approval`. */

@@ -67,6 +67,12 @@ export interface WorkflowDetail extends WorkflowFacts {
   readonly mermaid: string;
   readonly svg: string;
   readonly diagnostics: readonly DiagnosticText[];
+  /** How further phases are made of a plan: the option that names it, the templates of their texts, and what is checked at each. */
+  readonly planned?: {
+    readonly option: string;
+    readonly templates: readonly string[];
+    readonly gate: readonly GateLine[];
+  };
   /** Phases or steps. */
   readonly phases: readonly {
     readonly number: number;

@@ -6,7 +6,15 @@ import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { InspectorOptions } from "./options.js";
-import type { BrokenWorkflow, DiagnosticText, GateLine, WorkflowLine, WorkflowList, WorkflowView } from "./wire.js";
+import type {
+  BrokenWorkflow,
+  DiagnosticText,
+  GateLine,
+  WorkflowDetail,
+  WorkflowLine,
+  WorkflowList,
+  WorkflowView,
+} from "./wire.js";
 
 type CodeFrame = InspectorOptions["codeFrame"];
 
@@ -62,6 +70,7 @@ export async function workflowOf(
     version: "phases" in definition ? definition.version : definition.revision.slice(0, 12),
     ...(older && { older }),
     ...{ drawing, mermaid: toMermaid(graph), svg: toSvg(drawing) },
+    planned: "phases" in definition ? plannedOf(definition) : undefined,
     phases: parts.map((part, index) => {
       const tasks = "tasks" in part ? part.tasks : [];
       return {
@@ -73,6 +82,14 @@ export async function workflowOf(
       };
     }),
   };
+}
+
+/** Returns how the phases of a plan are made, and what the gate of each asks for; undefined if no phase comes from one. */
+function plannedOf({ dynamic }: WorkflowStructure): WorkflowDetail["planned"] {
+  if (dynamic === undefined) return undefined;
+  const { sourcePathKey: option, templates, verify } = dynamic;
+  const gate = checkLines({ kind: "plan", tasks: [], items: [], verify });
+  return { option, templates: [templates.phase, templates.task], gate };
 }
 
 function namesOf(definition: WorkflowStructure | RoutedDefinition) {

@@ -85,8 +85,16 @@ export const attemptDetail = z.intersection(
 );
 export type AttemptDetail = z.infer<typeof attemptDetail>;
 
-/** A commit in words: the types of its events, who did it, and why. */
-const commit = z.object({ version: number, at: text, hash: text, events: list(text), by: maybeText, note: maybeText });
+/** A commit in words: the types of its events, what is to be waived, who did it, and why. */
+const commit = z.object({
+  version: number,
+  at: text,
+  hash: text,
+  events: list(text),
+  fields: z.optional(list(text)),
+  by: maybeText,
+  note: maybeText,
+});
 export type CommitLine = z.infer<typeof commit>;
 
 /** Newest first. */
@@ -148,7 +156,8 @@ const phase = z.object({
   number,
   name: text,
   state: z.enum(["done", "skipped", "overridden", "working", "refused", "waiting", "paused", "failed", "ahead"]),
-  waived: z.boolean(),
+  /** What people have waived there, and when and why. */
+  waivers: list(z.object({ fields: list(text), by: text, at: maybeText, reason: text, note: maybeText })),
   tasks: list(
     z.object({ number, name: text, state: z.enum(["done", "open", "given_up", "skipped", "waived", "dropped"]) }),
   ),

@@ -6,6 +6,7 @@ import { claimedIds, TASKS_FIELD } from "../gate/plan-gate.js";
 import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
 import type { Session } from "../phased/session.js";
+import type { Waived } from "../phased/state/events.js";
 import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { SessionCommit } from "../phased/state/machine.js";
 import type { StateView } from "../phased/views.js";
@@ -128,7 +129,7 @@ function phaseLine(
     number,
     name: phase?.name ?? "",
     state: phaseState(state, number, last),
-    waived: state.waivedPhases.includes(number),
+    waivers: waiversOf(isNow ? state.waived : passed?.waived, own),
     tasks,
     attempts: own.filter(
       ({ status, problems }) => status !== "active" || problems !== undefined || (isNow && state.awaitingApproval),
@@ -136,6 +137,15 @@ function phaseLine(
     startedAt: own[0]?.startedAt,
     completedAt: state.completedPhases.includes(number) ? last?.completedAt : undefined,
   };
+}
+
+/** Returns the waivers that count, each with the time at which it was granted. */
+function waiversOf(waived: readonly Waived[] = [], attempts: readonly PhaseAttempt[]): PhaseLine["waivers"] {
+  const granted = attempts.flatMap(({ notes = [] }) => notes.filter(({ event }) => event === "waiver_granted"));
+  return waived.map(({ fields, by, reason, note }) => {
+    const at = granted.findLast((one) => one.by === by && one.fields?.join() === fields.join())?.at;
+    return { fields, by, at, reason, note };
+  });
 }
 
 /** Returns what was said of a task when its phase was left: by a note, or for a plan by the evidence, which must claim it. */
@@ -214,7 +224,8 @@ function commitLine({ version, at, hash, events }: SessionCommit): CommitLine {
       .flatMap((event) => names.map((name): unknown => Reflect.get(event, name)))
       .find((value) => typeof value === "string");
   const types = events.map(({ type }) => type);
-  return { version, at, hash, events: types, by: first("operator", "by"), note: first("note", "reason") };
+  const [fields] = events.flatMap((event) => ("fields" in event ? [event.fields] : []));
+  return { version, at, hash, events: types, fields, by: first("operator", "by"), note: first("note", "reason") };
 }
 
 async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {

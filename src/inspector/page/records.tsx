@@ -84,13 +84,14 @@ export function Log({ id, version, replays = {} }: LogProps) {
         class="log"
         label="Commits, newest first"
         columns={["Version", "Time", "Events", "By", "Hash"]}
-        rows={items.map(({ version, at, events, by, note, hash }) => [
+        rows={items.map(({ version, at, events, fields, by, note, hash }) => [
           version,
           [
             version,
             <Time key="time" at={at} />,
             <>
               {events.map((event) => event.replaceAll("_", " ")).join(", ")}
+              <Line before=": " text={fields?.join(", ")} max={200} code />
               <AnsweredAgain times={replays[version]} />
               <Quote text={note} />
             </>,

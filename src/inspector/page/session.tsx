@@ -254,7 +254,7 @@ const TASKS: Readonly<Record<PhaseLine["tasks"][number]["state"], readonly [sign
 };
 
 function Phase({ phase, isVerifying }: { readonly phase: PhaseLine; readonly isVerifying: boolean }) {
-  const { number, name, state, waived, tasks, attempts, startedAt, completedAt } = phase;
+  const { number, name, state, waivers, tasks, attempts, startedAt, completedAt } = phase;
   const isNow = NOW.has(state);
   const shown = isVerifying ? "verifying" : state;
   const spent =
@@ -267,11 +267,19 @@ function Phase({ phase, isVerifying }: { readonly phase: PhaseLine; readonly isV
       </p>
       <p class="quiet">
         <State of={shown} />
-        {waived && ", with a waiver"}
         {attempts > 0 && `, ${counted(attempts, "attempt")}`}
         {spent !== undefined && `, ${duration(spent / 1000)}`}
         {isNow && startedAt !== undefined && [", for ", <Ago key="for" at={startedAt} />]}
       </p>
+      {waivers.map(({ fields, by, at, reason, note }) => (
+        <p class="quiet" key={fields.join()}>
+          <Line text={fields.join(", ")} code max={200} /> waived
+          <Line before=" by " text={by} max={80} />
+          {at !== undefined && [", ", <Time key="at" at={at} />]}
+          <Line before=": " text={reason} max={400} />
+          <Line before=" – " text={note} max={400} />
+        </p>
+      ))}
       {tasks.length > 0 && (
         <details open={isNow && tasks.length <= 20}>
           <summary>

@@ -228,13 +228,19 @@ interface FoldProps {
   readonly class?: string;
   /** True if it is open at first. */
   readonly isFirst: boolean;
+  /** True if it takes the focus when it appears. */
+  readonly hasFocus?: boolean;
   readonly summary: (isOpen: boolean) => ComponentChildren;
   readonly children: () => ComponentChildren;
 }
 
 /** Something that is opened with a click. Closed content is not in the document. */
-export function Fold({ class: name, isFirst, summary, children }: FoldProps) {
+export function Fold({ class: name, isFirst, hasFocus = false, summary, children }: FoldProps) {
   const isOpen = useSignal(isFirst);
+  const head = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (hasFocus) head.current?.focus();
+  }, []);
   return (
     <details
       class={name}
@@ -243,7 +249,7 @@ export function Fold({ class: name, isFirst, summary, children }: FoldProps) {
         isOpen.value = currentTarget.open;
       }}
     >
-      <summary>{summary(isOpen.value)}</summary>
+      <summary ref={head}>{summary(isOpen.value)}</summary>
       {isOpen.value && children()}
     </details>
   );

@@ -1,5 +1,5 @@
 /** What waits for a person: the inbox, a request with all that the person has to see, and the answer. */
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { UNCHECKED } from "../../gate/unchecked.js";
 import type { Inbox as Items, Waiting, WaitingLine } from "../../read/model.js";
@@ -15,12 +15,20 @@ import { announce, Empty, Failed, Fold, Heading, List, Loading, Notice, Part, us
 export function Inbox() {
   const inbox = useData<Items>("inbox", changesInbox);
   const { data } = inbox;
+  /** What was answered last, and the request that comes after it, which is opened and gets the focus. */
+  const answered = useSignal<Answered | undefined>(undefined);
+  const { said, line: last, next } = answered.value ?? {};
   useEffect(() => {
     if (data !== undefined) noteInbox(data);
   }, [data]);
   return (
     <>
       <Heading title="Inbox" count={data && number(data.items.length)} />
+      {last !== undefined && (
+        <Notice role="status">
+          {said}: <a href={href(["sessions", last.sessionId])}>{line(last.target || last.sessionId, 120)}</a>
+        </Notice>
+      )}
       <Loading of={inbox} what="the inbox">
         {({ items }) =>
           items.length === 0 ? (
@@ -34,8 +42,23 @@ export function Inbox() {
               keyOf={({ request }) => request}
             >
               {(waiting, index) => (
-                <Fold class="attempt" isFirst={index === 0} summary={(isOpen) => <Head of={waiting} isOpen={isOpen} />}>
-                  {() => <Whole line={waiting} onDone={inbox.reload} />}
+                <Fold
+                  class="attempt"
+                  key={next === waiting.request ? "next" : "first"}
+                  isFirst={next === undefined ? index === 0 : next === waiting.request}
+                  hasFocus={next === waiting.request}
+                  summary={(isOpen) => <Head of={waiting} isOpen={isOpen} />}
+                >
+                  {() => (
+                    <Whole
+                      line={waiting}
+                      onDone={(said) => {
+                        const after = items[index + 1] ?? items[index - 1];
+                        answered.value = { said, line: waiting, next: after?.request };
+                        inbox.reload();
+                      }}
+                    />
+                  )}
                 </Fold>
               )}
             </List>
@@ -44,6 +67,13 @@ export function Inbox() {
       </Loading>
     </>
   );
+}
+
+interface Answered {
+  /** In words: `Approved as ann`. */
+  readonly said: string;
+  readonly line: WaitingLine;
+  readonly next: string | undefined;
 }
 
 function Head({ of: waiting, isOpen }: { readonly of: WaitingLine; readonly isOpen: boolean }) {
@@ -69,7 +99,7 @@ function Head({ of: waiting, isOpen }: { readonly of: WaitingLine; readonly isOp
 }
 
 /** A request with all that it is about, which is read when it is opened. */
-function Whole({ line: { sessionId, request }, onDone }: { readonly line: WaitingLine; readonly onDone: () => void }) {
+function Whole({ line: { sessionId, request }, onDone }: { readonly line: WaitingLine; readonly onDone: OnDone }) {
   // A request stays as it is. The session may ask something else: that is another line.
   const waiting = useData<Waiting>(`sessions/${encodeURIComponent(sessionId)}/waiting?${request}`, () => false);
   return (
@@ -90,7 +120,7 @@ function Whole({ line: { sessionId, request }, onDone }: { readonly line: Waitin
 interface WaitingNowProps {
   readonly waiting: Waiting;
   readonly isWanted: boolean;
-  readonly onDone: () => void;
+  readonly onDone: OnDone;
 }
 
 /** What a session waits for, on its own page. With `answer` in the URL it gets the focus. */
@@ -175,7 +205,10 @@ function namesFor({ approvers }: Waiting, { approvers: known, unsigned }: About)
   return known.length === 0 ? approvers : approvers.filter((name) => names.includes(name));
 }
 
-function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly onDone: () => void }) {
+/** Called with what was answered, in words. */
+type OnDone = (said: string) => void;
+
+function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly onDone: OnDone }) {
   const { what, sessionId, request, evidenceHash, approvers: allowed = [] } = waiting;
   const { approvers, unsigned } = about.value;
   const names = namesFor(waiting, about.value);
@@ -213,8 +246,9 @@ function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly o
     run(async () => {
       const body: AnswerBody = { what, decision, by, request, evidenceHash, note };
       await post(`sessions/${sessionId}/answer`, { ...body, signature: await sign(sessionId, body) });
-      announce(decision === "deny" ? "Denied" : isApproval ? "Approved" : "Waiver granted");
-      onDone();
+      const said = `${decision === "deny" ? "Denied" : isApproval ? "Approved" : "Waiver granted"} as ${by}`;
+      announce(said);
+      onDone(said);
     });
   };
   return (

@@ -101,7 +101,7 @@ export function Workflow({ type }: { readonly type: string }) {
 }
 
 function Ready({ workflow }: { readonly workflow: WorkflowDetail }) {
-  const { kind, type, description, version, older, drawing, mermaid, svg, diagnostics, phases } = workflow;
+  const { kind, type, description, version, older, drawing, mermaid, svg, diagnostics, phases, planned } = workflow;
   return (
     <>
       <p class="quiet">
@@ -123,6 +123,7 @@ function Ready({ workflow }: { readonly workflow: WorkflowDetail }) {
           <List items={phases} class="definitions" label="In order" what="phase" first={1000}>
             {(phase) => <Definition phase={phase} />}
           </List>
+          {planned !== undefined && <Planned planned={planned} />}
         </section>
         <section aria-labelledby="graph">
           <h2 id="graph">Graph</h2>
@@ -137,6 +138,38 @@ function Ready({ workflow }: { readonly workflow: WorkflowDetail }) {
   );
 }
 
+function Planned({
+  planned: { option, templates, gate },
+}: {
+  readonly planned: NonNullable<WorkflowDetail["planned"]>;
+}) {
+  return (
+    <>
+      <h3 class="phase-name">Phases from a plan</h3>
+      <p class="quiet">
+        Each session takes them from its plan: the option <code>{line(option, 80)}</code>, or the target. Each gate asks
+        for the phase’s tasks and the items of its validation gate.
+      </p>
+      <Gate lines={gate} />
+      <Names items={templates} what="document" />
+    </>
+  );
+}
+
+function Gate({ lines }: { readonly lines: WorkflowDetail["phases"][number]["gate"] }) {
+  return (
+    <Terms
+      class="gate"
+      items={lines.map(({ what, name, text }) => [
+        what,
+        <>
+          {name !== "" && <Line text={name} code />} <Line text={text} max={1000} />
+        </>,
+      ])}
+    />
+  );
+}
+
 function Definition({ phase }: { readonly phase: WorkflowDetail["phases"][number] }) {
   const { number, name, tasks, gate, documents } = phase;
   return (
@@ -144,15 +177,7 @@ function Definition({ phase }: { readonly phase: WorkflowDetail["phases"][number
       <h3 class="phase-name">
         {number}. <Line text={name} max={120} />
       </h3>
-      <Terms
-        class="gate"
-        items={gate.map(({ what, name, text }) => [
-          what,
-          <>
-            {name !== "" && <Line text={name} code />} <Line text={text} max={1000} />
-          </>,
-        ])}
-      />
+      <Gate lines={gate} />
       <Names items={tasks} what="task" />
       <Names items={documents} what="document" />
     </>

@@ -258,10 +258,13 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
   switch (event.type) {
     case "approved":
     case "denied":
-    case "waiver_granted":
     case "waiver_denied": {
       const { by, authenticated, note } = event;
       return { at, event: event.type, by, authenticated, note };
+    }
+    case "waiver_granted": {
+      const { by, authenticated, note, fields } = event;
+      return { at, event: event.type, by, authenticated, note, fields };
     }
     case "waiver_requested":
       return { at, event: event.type, fields: event.fields, note: event.reason };

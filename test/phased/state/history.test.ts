@@ -286,7 +286,7 @@ describe("what is said while an attempt goes on", () => {
         { at: at(3), event: "waiver_requested", fields: ["tests"], note: "there are none" },
         { at: at(4), event: "waiver_denied", ...word, note: "do it by hand" },
         { at: at(5), event: "waiver_requested", fields: ["tests"], note: "there are none" },
-        { at: at(6), event: "waiver_granted", ...word },
+        { at: at(6), event: "waiver_granted", ...word, fields: ["tests"] },
         { at: at(7), event: "paused", by: "ops" },
         { at: at(8), event: "resumed", note: "lunch is over" },
         { at: at(9), event: "task_given_up", task: 1, note: "no camera" },
