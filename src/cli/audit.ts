@@ -47,7 +47,7 @@ export const auditCommand = command({
     if (options.json) printJson(terminal, { sessionId, ...report });
     else printLines(terminal, auditLines(report, isChecked, terminal));
     const children = "children" in report ? (report.children ?? []) : [];
-    if (!report.intact || children.some(({ intact }) => !intact)) return EXIT.problems;
+    if (!report.intact || children.some(({ intact }) => intact === false)) return EXIT.problems;
     const { writeReceipt: file } = options;
     if (file !== undefined) {
       await writeFile(file, `${JSON.stringify({ sessionId, ...report.receipt })}\n`).catch((cause: unknown) => {
@@ -96,8 +96,15 @@ function acceptedLine({ name, is, reason, by, revision, at, version }: AcceptedI
   return `${printable(what)}, ${timeText(at)}, commit ${version}`;
 }
 
-function childLine({ phase, sessionId, version, intact, reason }: AuditedChild, stream: Terminal["stdout"]): string {
-  const is = intact ? styled(stream, "green", "intact") : styled(stream, "red", "changed");
+function childLine(
+  { phase, sessionId, version, intact, reason, gone }: AuditedChild,
+  stream: Terminal["stdout"],
+): string {
+  const is = gone
+    ? styled(stream, "yellow", "gone: deleted, or not in this state")
+    : intact
+      ? styled(stream, "green", "intact")
+      : styled(stream, "red", "changed");
   return `phase ${phase} passed with session ${sessionId}, commit ${version}: ${is}${reason === undefined ? "" : `: ${printable(reason)}`}`;
 }
 

@@ -5,6 +5,7 @@ import { hasPlaceholder } from "../gate/fill-params.js";
 import { approvalOf } from "../phased/state/decide-gate.js";
 import type { PackGate } from "../setup/packs.js";
 import { aboutVerifier } from "../workflow/built-in-verifiers.js";
+import { CHILD_CHECK } from "../workflow/child-workflow.js";
 import { isJsonObject, type JsonValue, ownValue } from "../workflow/json.js";
 import type { GateDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
 
@@ -50,7 +51,8 @@ export function wantsOf(structures: readonly WorkflowStructure[]): PackWants {
       const approval = approvalOf(gate);
       for (const name of approval?.approvers ?? (approval ? ["any approver"] : [])) wants.approvers.add(name);
       for (const check of checksOf(gate)) {
-        if (aboutVerifier(check.verifier) === undefined) wants.verifiers.add(check.verifier);
+        if (aboutVerifier(check.verifier) === undefined && check.verifier !== CHILD_CHECK)
+          wants.verifiers.add(check.verifier);
         else addWanted(check, structure, wants);
       }
     }

@@ -206,6 +206,7 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     ["workflow", `${printable(structure.name)} (${printable(workflowType)}, revision ${printable(revision)})`],
     ["target", printable(target)],
     ["child of", head.parent && `${head.parent.sessionId}, phase ${head.parent.phase}`],
+    ["orphaned", view.orphaned && `${printable(view.orphaned)}: it counts for nothing there any more`],
     ["owner", owner && ownerText(owner)],
     ["status", styledStatus(stream, status) + (status === "completed" ? "" : `, in phase ${phase}`)],
     ["created", timeText(createdAt)],

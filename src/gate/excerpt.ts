@@ -4,7 +4,7 @@
  */
 
 /** Stands for lines that are left out. */
-export const LEFT_OUT = "…";
+const LEFT_OUT = "…";
 
 /** Begins with, or has, what runners and compilers write before a failure. */
 const FAILURE =

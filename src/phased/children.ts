@@ -195,7 +195,7 @@ export async function checkChildren(
   const receipts: ChildReceipt[] = [];
   const handedOn: JsonObject[] = [];
   for (const one of found) {
-    const fault = await faultOf(host, session, phase, one);
+    const fault = await faultOf(host, session, one);
     if (fault !== undefined || one.loaded === undefined) {
       open.push(`item ${one.view.item} (${shown(one.view.target)}): ${fault ?? "not started"}`);
       continue;
@@ -222,13 +222,12 @@ export async function checkChildren(
 async function faultOf(
   host: EngineContext,
   { sessionId }: PhasedSession,
-  { number }: PhaseDefinition,
   { loaded, view }: Child,
 ): Promise<string | undefined> {
   if (loaded === undefined) return view.status === "damaged" ? "its log can't be read" : "not started";
   const { head, sessionId: id } = loaded.session;
-  if (head.parent?.sessionId !== sessionId || head.parent.phase !== number)
-    return `${id} was started for another session`;
+  // The phase may have another number since: a migration has moved it.
+  if (head.parent?.sessionId !== sessionId) return `${id} was started for another session`;
   if (loaded.unapproved !== undefined) return `${id} has passed a gate with an approval that does not count here`;
   if (head.status !== "completed") return `${id} is ${head.status} in phase ${head.phase}`;
   const { intact } = await host.approvalGuard.audit(id);

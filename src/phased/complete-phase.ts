@@ -195,6 +195,12 @@ function createJudge(
     }
     if (followed.signal?.aborted) throw cancelled("completePhase");
     const { judged, payloads, snapshots, skips, hasRun } = evaluation;
+    // The children stand as they did: saying so again is no commit.
+    if (judged.uncounted && !judged.verdict.passed && last !== undefined) {
+      const { events } = await context.kernel.at(session.sessionId, last.version);
+      const before = events.find((event) => event.type === "gate_failed")?.problems;
+      if (before !== undefined && isSame(before, judged.verdict.problems)) return { answer: { asked: last.version } };
+    }
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = ticks && (await ticks.tickedBefore(context, session, structure, phase));
     const command = { ...judged, type: "completePhase", phase: number, noted, waived, ...tickedBefore } as const;

@@ -4,7 +4,7 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
 import { requireAccess } from "../runtime/access.js";
 import { anything, checkOptions, flag, type OptionChecks, optionally, text, texts } from "../workflow/host-options.js";
-import { isSessionId, type SessionId, shown } from "../workflow/names.js";
+import { isSessionId, parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { hasPassedNothing, notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
@@ -98,6 +98,7 @@ export async function cleanup(context: EngineContext, request: CleanupRequest): 
   for (const [olderThan, status] of ages) {
     const stale = { status, updatedBefore: new Date(Math.max(0, now - olderThan)).toISOString() };
     for await (const sessionId of phasedSessions(context, stale)) {
+      if (await isAwaited(context, sessionId)) continue;
       const isMeant = preview
         ? isStaleNow(context, sessionId, stale)
         : writeTombstone(context, sessionId, stale, command);
@@ -107,6 +108,15 @@ export async function cleanup(context: EngineContext, request: CleanupRequest): 
     }
   }
   return { removed };
+}
+
+/** Returns true for a child that its parent still waits for, or has not left behind: its result would be lost. */
+async function isAwaited(context: EngineContext, sessionId: SessionId): Promise<boolean> {
+  const session = await context.kernel.find(sessionId).catch(keepUnreadable(context));
+  const { parent } = (session || undefined)?.head ?? {};
+  if (parent === undefined) return false;
+  const above = await context.kernel.find(parseSessionId(parent.sessionId)).catch(keepUnreadable(context));
+  return (above || undefined)?.head.children?.some((child) => child.sessionId === sessionId) === true;
 }
 
 const STALE_AFTER = 7 * 24 * 60 * 60 * 1000;

@@ -173,12 +173,10 @@ const onSession = {
 
 /**
  * Returns the differences of definitions that were accepted in migrations, and the children that phases have passed with, each
- * audited; nothing of what there is none of.
+ * audited, and those of theirs; nothing of what there is none of.
  */
-async function foundIn(
-  { kernel, approvalGuard }: EngineContext,
-  id: SessionId,
-): Promise<Pick<SessionAudit, "accepted" | "children">> {
+async function foundIn(context: EngineContext, id: SessionId): Promise<Pick<SessionAudit, "accepted" | "children">> {
+  const { wholeKernel: kernel, approvalGuard } = context;
   const accepted: AcceptedInMigration[] = [];
   const children: AuditedChild[] = [];
   for await (const { events, version, at } of kernel.log(id)) {
@@ -189,10 +187,16 @@ async function foundIn(
         accepted.push(...(event.accepted ?? []).map((one) => ({ ...one, by, revision, version, at })));
       } else if (event.type === "gate_passed") {
         for (const { sessionId, ...receipt } of event.children ?? []) {
-          const report = await approvalGuard.audit(parseSessionId(sessionId), receipt);
-          const { intact } = report;
+          const child = parseSessionId(sessionId);
+          const about = { phase: event.phase, sessionId, version: receipt.version };
+          const report = await approvalGuard.audit(child, receipt);
+          if (report.versions === 0 && (await kernel.newest(child)) === undefined) {
+            children.push({ ...about, gone: true });
+            continue;
+          }
+          const below = report.intact ? ((await foundIn(context, child)).children ?? []) : [];
           const reason = report.intact ? undefined : report.reason;
-          children.push({ phase: event.phase, sessionId, version: receipt.version, intact, reason });
+          children.push({ ...about, intact: report.intact, reason }, ...below);
         }
       }
     }

@@ -2,8 +2,8 @@
  * How a child of a session is started. The parent's log names it before it is started, so that no two agents start it; a child
  * that was named but never started is started by the next call.
  */
-import { PhasegateError } from "../errors.js";
-import { keyedRequest } from "../log/machine.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import { childWorkflowOf } from "../workflow/child-workflow.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition } from "../workflow/structure.js";
@@ -12,6 +12,8 @@ import { loadSession, preparing, requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import { begin, ChildTaken, newSessionId, type StartResult } from "./start.js";
 import { invalidTransition, type Keyed } from "./state/commands.js";
+import type { EventOf } from "./state/events.js";
+import type { SessionHead } from "./state/head.js";
 import { requireEvent } from "./state/machine.js";
 import { viewPhase } from "./views.js";
 
@@ -37,7 +39,12 @@ export async function startChild(context: EngineContext, id: SessionId, request:
     const { children, fault } = await findChildren(context, session, structure, phase, child);
     if (fault !== undefined) throw unassigned(phase, fault);
     const earlier = keyed && (await claimOf(context, id, keyed.key));
-    const picked = pick(children, phase, earlier === undefined ? item : placeOf(children, earlier));
+    const repeated =
+      earlier && children.find(({ key, claimed }) => key === earlier.assignment && claimed === earlier.child);
+    // It has started another child: of a visit to the phase that is over, say.
+    if (earlier !== undefined && (repeated === undefined || (item ?? repeated.view.item) !== repeated.view.item))
+      throw keyReused(earlier, keyed);
+    const picked = repeated ?? pick(children, phase, item);
     if (picked.loaded !== undefined) return startedBefore(context, picked.loaded);
     if (picked.view.status === "damaged") throw damaged(picked);
     const by = context.caller?.actor.name;
@@ -54,6 +61,7 @@ export async function startChild(context: EngineContext, id: SessionId, request:
           const own = newSessionId(context.options.clock, child.type, picked.assignment.target);
           return { type: "startChild", child: own, assignment: picked.key, item: about, by };
         }),
+        // A repeated call has its claim already.
         expected === undefined ? keyed : undefined,
       );
       if (!("answer" in claimed)) expected = parseSessionId(requireEvent(claimed, "child_claimed").child);
@@ -66,24 +74,59 @@ export async function startChild(context: EngineContext, id: SessionId, request:
       return await begin(
         context,
         { workflowType: child.type, target, options },
-        { parent: { sessionId: id, phase: phase.number }, claim },
+        { parent: { sessionId: id, phase: phase.number, depth: depthBelow(head) }, owner: head.owner, claim },
       );
     } catch (error) {
-      if (!(error instanceof ChildTaken)) throw error;
+      if (error instanceof ChildTaken) continue;
+      throw isPhasegateError(error, "INVALID_INPUT") || isPhasegateError(error, "PATH_REFUSED")
+        ? unusable(phase, picked, error)
+        : error;
     }
   }
 }
 
+/** How many sessions may be within one another: a workflow that is a phase of itself would have no end. */
+const DEPTH_MAX = 8;
+
+/** Returns how deep a child of a session is. */
+function depthBelow({ parent }: SessionHead): number {
+  const depth = (parent === undefined ? 0 : (parent.depth ?? 1)) + 1;
+  if (depth <= DEPTH_MAX) return depth;
+  throw new PhasegateError("NOT_ALLOWED", `no more than ${DEPTH_MAX} sessions can be within one another`, {
+    remedy: "Tell the person who runs this: a workflow is probably a phase of itself.",
+    details: { operation: "start" },
+  });
+}
+
+/** Returns the error for an item from which no child can be started: only the phase that gave it can mend that. */
+function unusable(
+  { number }: PhaseDefinition,
+  { view: { item, value, target } }: Child,
+  { message }: { readonly message: string },
+): PhasegateError<"NOT_ALLOWED"> {
+  const what = value === undefined ? shown(target) : `item ${item}, ${shown(value)}`;
+  return new PhasegateError("NOT_ALLOWED", `phase ${number} can't start a session for ${what}: ${message}`, {
+    remedy: "Roll back to the phase whose evidence gives it, and submit what can be used; or go on with another item.",
+    details: { phase: number, operation: "start" },
+  });
+}
+
+function keyReused({ child }: Claim, keyed: KeyedRequest | undefined): PhasegateError<"IDEMPOTENCY_KEY_REUSED"> {
+  const key = keyed?.key ?? "";
+  return new PhasegateError("IDEMPOTENCY_KEY_REUSED", `the key ${shown(key)} has started another child, ${child}`, {
+    remedy: "Use a new key for each child.",
+    details: { key },
+  });
+}
+
+type Claim = Pick<EventOf<"child_claimed">, "assignment" | "child">;
+
 /** Returns what an earlier call with this key has claimed; undefined if there was none. */
-async function claimOf(context: EngineContext, id: SessionId, key: string): Promise<string | undefined> {
+async function claimOf(context: EngineContext, id: SessionId, key: string): Promise<Claim | undefined> {
   const version = await context.kernel.ledTo(id, key);
   if (version === undefined) return undefined;
   const { events } = await context.kernel.at(id, version);
-  return events.find((event) => event.type === "child_claimed")?.assignment;
-}
-
-function placeOf(children: readonly Child[], assignment: string): number | undefined {
-  return children.find(({ key }) => key === assignment)?.view.item;
+  return events.find((event) => event.type === "child_claimed");
 }
 
 /** Returns the child that is asked for; without a number the first that is not started, or the only one. */

@@ -119,6 +119,8 @@ export async function startSession(context: EngineContext, request: StartRequest
 /** A session of another one, whose phase it is. */
 interface ChildStart {
   readonly parent: Parent;
+  /** Whose the parent is: a child that the host starts is theirs, too. */
+  readonly owner: Owner | undefined;
   /** Returns the id that the child has in its parent's log; another one than `unusable`, which was used before. */
   readonly claim: (unusable: SessionId | undefined) => Promise<SessionId>;
 }
@@ -130,7 +132,8 @@ export async function begin(context: EngineContext, request: StartRequest, child
   const target = await checkTarget(options, request.target, definition.structure);
   const given = checkStartOptions(request.options ?? {});
   const key = request.idempotencyKey;
-  const owner = ownerFor(context, { kind: "phased", workflowType: definition.structure.type, target });
+  const own = ownerFor(context, { kind: "phased", workflowType: definition.structure.type, target });
+  const owner = context.caller === undefined && child !== undefined ? (child.owner ?? own) : own;
   const keyed = key === undefined ? undefined : keyedStart(context, key, definition.structure.type, target, given);
   const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);

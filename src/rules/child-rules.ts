@@ -3,6 +3,7 @@
  * on demand, since it imports the rule language.
  */
 
+import { isPhasegateError } from "../errors.js";
 import {
   type Assignment,
   assignmentKey,
@@ -13,7 +14,7 @@ import {
 } from "../workflow/child-workflow.js";
 import type { GateDefinition, GatePlace } from "../workflow/gate-definition.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
-import { shown } from "../workflow/names.js";
+import { parseRelativePath, shown } from "../workflow/names.js";
 import { earlierPhases } from "./artifact-keys.js";
 import { boundedValue, type RuleValue } from "./compile.js";
 import { loadRuleLanguage } from "./language.js";
@@ -105,8 +106,17 @@ function targetOf({ target }: ChildWorkflow, values: Variables, compile: Compile
   if (target === undefined) return own;
   if (typeof target === "string") return target;
   const found = valueGiven(target.rule, "target", values, compile, gives(values));
-  if (typeof found === "string" && found.trim() !== "") return found;
+  if (typeof found === "string" && found.trim() !== "") return insideProject(found);
   throw new Unassigned(`target gives ${shown(found)}, which is no path`);
+}
+
+function insideProject(path: string): string {
+  try {
+    return parseRelativePath(path);
+  } catch (error) {
+    if (isPhasegateError(error)) throw new Unassigned(`target gives ${shown(path)}: ${error.message}`);
+    throw error;
+  }
 }
 
 function optionsOf({ options = {} }: ChildWorkflow, values: Variables, compile: Compile): JsonObject {

@@ -13,7 +13,7 @@ import {
   storedObjectSchema,
   storedValueSchema,
 } from "./json.js";
-import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "./names.js";
+import { isPlainPath, isWorkflowType, shown, WORKFLOW_NAME_RULE } from "./names.js";
 
 /** The name of the check. No host can register a verifier of this name. */
 export const CHILD_CHECK = "workflow";
@@ -81,6 +81,8 @@ export function childFaults(gate: GateDefinition): readonly string[] {
     const given = issue.path.reduce<unknown>((inner, key) => Object(inner)[key], params);
     return given === undefined ? `${at} is missing` : `${at} must be ${issue.message}, not ${shown(given)}`;
   });
+  if (typeof params.target === "string" && !isPlainPath(params.target))
+    faults.push(`target must be a path in the project, not ${shown(params.target)}`);
   const isAlone =
     gate.kind === "fields" &&
     gate.fields.length === 0 &&

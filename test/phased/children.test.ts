@@ -1,7 +1,7 @@
-import { createWorkflowTool } from "phasegate";
+import { createEngine, createWorkflowTool, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { ACTION_NAMES } from "../../src/tools/phased/actions.js";
-import { built, complete, EACH, engineWith, MAIN, parentOf } from "../support/children.js";
+import { built, complete, EACH, engineWith, MAIN, parentOf, review } from "../support/children.js";
 import { failure } from "../support/failure.js";
 
 describe("a phase that is a workflow", () => {
@@ -9,7 +9,9 @@ describe("a phase that is a workflow", () => {
     const { engine, session } = await built(MAIN);
     const child = await session.startChild();
     expect(child).toMatchObject({ workflowType: "review", target: "src/main.ts", options: { depth: "deep: src" } });
-    expect((await engine.session(child.sessionId).state()).head.parent).toEqual({ sessionId: session.id, phase: 2 });
+    expect((await engine.session(child.sessionId).state()).head.parent).toEqual({
+      ...{ sessionId: session.id, phase: 2, depth: 1 },
+    });
     const early = await session.completePhase(2, {});
     expect(early).toMatchObject({ passed: false, attemptsLeft: 3 });
     expect(early.passed ? [] : early.problems.map(({ message }) => message)).toEqual([
@@ -233,6 +235,36 @@ describe("a session whose second phase was passed by children", () => {
     expect(workflows.map(({ workflowType, children }) => [workflowType, children])).toEqual([
       ["feature", undefined],
       ["review", 2],
+    ]);
+  });
+});
+
+describe("the audit of a session", () => {
+  it("goes through the children of its children", async () => {
+    const storage = new MemoryStorage();
+    const within = (type: string, workflow: string) =>
+      defineWorkflow({
+        ...{ type, revision: "1", name: type, description: type },
+        phases: [{ name: "Part", content: "Part.", gate: { workflow } }],
+      });
+    const content = new MemoryContent({ workflows: [within("top", "mid"), within("mid", "review"), review] });
+    const engine = createEngine({ storage, content });
+    const top = engine.session((await engine.start({ workflowType: "top", target: "src" })).sessionId);
+    const mid = engine.session((await top.startChild()).sessionId);
+    const leaf = await mid.startChild();
+    await complete(engine, leaf.sessionId);
+    await mid.completePhase(1, {});
+    await top.completePhase(1, {});
+    const idsOf = async () =>
+      (await top.audit()).children?.map(({ sessionId, intact, gone }) => [sessionId, intact, gone]);
+    expect(await idsOf()).toEqual([
+      [mid.id, true, undefined],
+      [leaf.sessionId, true, undefined],
+    ]);
+    await engine.session(leaf.sessionId).delete({ by: "ann" });
+    expect(await idsOf()).toEqual([
+      [mid.id, true, undefined],
+      [leaf.sessionId, undefined, true],
     ]);
   });
 });

@@ -165,9 +165,13 @@ function Report({ report }: { readonly report: Findings }) {
           </p>
         ))}
       {"children" in report &&
-        report.children?.map(({ phase, sessionId, version, intact, reason }) => (
+        report.children?.map(({ phase, sessionId, version, intact, reason, gone }) => (
           <p key={sessionId}>
-            <State of={intact ? "ok" : "failed"} word={intact ? "intact" : "not intact"} /> Phase {phase} passed with{" "}
+            <State
+              of={gone ? "warning" : intact ? "ok" : "failed"}
+              word={gone ? "gone" : intact ? "intact" : "not intact"}
+            />{" "}
+            Phase {phase} passed with{" "}
             <a href={href(["sessions", sessionId])}>
               <Line text={sessionId} code max={80} />
             </a>

@@ -126,23 +126,25 @@ export interface AcceptedInMigration extends AcceptedDifference {
   readonly at: string;
 }
 
-/** A child that a phase has passed with, checked against what the parent's log says of it. */
+/** A child that a phase has passed with, checked against what its parent's log says of it. */
 export interface AuditedChild {
-  /** The phase of the parent. */
+  /** The phase of its parent. */
   readonly phase: number;
   readonly sessionId: string;
   /** The version that it was completed with. */
   readonly version: number;
-  /** True if its log is intact and has that version as the parent has seen it; false for one that is gone, too. */
-  readonly intact: boolean;
+  /** True if its log is intact and has that version as the parent has seen it. Missing if it is gone. */
+  readonly intact?: boolean;
   /** What is wrong, if it is not. */
   readonly reason?: string;
+  /** True if this storage has it no more: it was deleted, or not copied with its parent. */
+  readonly gone?: true;
 }
 
 /**
  * The result of an audit: whether the log is intact, and which approvals this host accepts. `approvals` has every gate
  * that passed with an approval or a waiver, including those rolled back since. `accepted` is for information: missing if a
- * migration has accepted nothing. `children` has the sessions that phases have passed with which are workflows of their own.
+ * migration has accepted nothing. `children` has the sessions that phases have passed with which are workflows of their own, and their own ones.
  */
 export type SessionAudit = AuditReport &
   ApprovalAudit<ApprovedPass> & {

@@ -154,6 +154,8 @@ export const parentSchema = z.object({
   sessionId: z.string(),
   /** The number of that phase. */
   phase,
+  /** How many sessions it is within, this one and its own parents. 1 if missing. */
+  depth: z.optional(z.int()),
 });
 /** The session and phase that a session was started for. */
 export type Parent = z.infer<typeof parentSchema>;

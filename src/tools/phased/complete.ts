@@ -43,7 +43,7 @@ import {
 } from "./next-call.js";
 import { withOpenedPhase } from "./phases.js";
 import { droppedNotice, idsText, tickNotice } from "./plan.js";
-import { childrenNotice, endNotice, skipNotice } from "./shapes.js";
+import { childrenNotice, endNotice, orphanNotice, skipNotice } from "./shapes.js";
 import { callFrom, verifyingNotice } from "./state.js";
 
 /** What runs the actions of this file. */
@@ -222,6 +222,10 @@ async function accepted(context: ToolContext, result: Passed): Promise<WireObjec
   const answer = passed(result);
   // Everything that was waived in the session, once it is complete.
   if (result.nextPhase === null) answer.waived = (await allWaived(context, result.sessionId)) ?? answer.waived;
+  if (result.nextPhase === null && result.parent !== undefined) {
+    const notice = orphanNotice(await context.engine.session(result.sessionId).state());
+    if (notice.orphaned !== undefined) Object.assign(answer, notice, { next: null });
+  }
   return withOpenedPhase(context, result.replayed ? await now(context, result, answer) : answer, result);
 }
 
@@ -312,7 +316,7 @@ async function withChildren(
   const view = await engine.session(result.sessionId).phase();
   const next = nextCall(view, () => callInPhase(view, workIn({ actions }, view)));
   const remediation = "Complete the sessions that the phase asks for: no evidence passes it.";
-  return { ...answer, ...childrenNotice(view.children), remediation, next };
+  return { ...answer, ...childrenNotice(view.children), remediation, blocked: blockedBy(view, next), next };
 }
 
 /** Returns true if a person has been asked to waive what a problem is about. */

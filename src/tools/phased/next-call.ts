@@ -71,6 +71,7 @@ type CallState = Omit<SessionFacts, "sessionId" | "totalPhases" | "waiverRefused
   readonly waiverRefused?: boolean;
   /** The gate that was passed with an approval that this host does not accept. */
   readonly unapproved?: UnapprovedView;
+  readonly children?: ChildrenView | undefined;
 };
 
 /**
@@ -106,13 +107,17 @@ export function nextNotice(state: CallState, next: NextCall | null) {
 
 /** Returns the reason why none of the agent's calls would help; undefined if one would. `next` is the call that was found. */
 export function blockedBy(
-  { exhausted, currentPhase, status, unapproved, waitsForWaiver }: CallState,
+  { exhausted, currentPhase, status, unapproved, waitsForWaiver, children }: CallState,
   next?: NextCall | null,
 ): string | undefined {
+  if (next === null && children?.fault !== undefined) return `${children.fault}. ${ROLL_BACK}`;
   if (unapproved !== undefined) return `${unapproved.message}. ${unapproved.remedy}`;
   if (next === null && waitsForWaiver && !exhausted) return WAITS;
   return exhausted && status !== "completed" ? usedUp(currentPhase) : undefined;
 }
+
+/** What to do if a phase asks for children that can't be told. */
+const ROLL_BACK = "Roll back to the phase whose evidence this comes from, and submit what can be used.";
 
 /** Says that only the host can grant more attempts. */
 export function usedUp(phase: number): string {
@@ -155,7 +160,8 @@ export function callInPhase(state: CallState, work: Work): NextCall | null {
 }
 
 /** Returns the call in a phase that is a workflow: the start of a child, the work in one, or the gate once all are completed. */
-function callForChildren({ sessionId, currentPhase }: CallState, { children }: ChildrenView): NextCall {
+function callForChildren({ sessionId, currentPhase }: CallState, { children, fault }: ChildrenView): NextCall | null {
+  if (fault !== undefined) return null;
   const waiting = children.find(({ status }) => status === "not_started");
   if (waiting !== undefined) return CALL.child(sessionId, children.length > 1 ? waiting.item : undefined);
   const open = children.find(({ status }) => status !== "completed" && status !== "damaged");
