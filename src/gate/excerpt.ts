@@ -21,48 +21,45 @@ const NEAR = 12;
 /** The last lines that are kept. */
 const LAST = 2;
 
+interface Line {
+  readonly at: number;
+  readonly text: string;
+}
+
 /**
  * Returns the lines of an output; of more than `most`, at least 4, those that tell what failed, and the last ones. The first failure
  * whose comparison the output has comes with it; other failures as far as there is room.
  */
 export function excerpt(lines: readonly string[], most: number): readonly string[] {
   if (lines.length <= most) return lines;
-  const last = lines.flatMap((line, at) => (line.trim() === "" ? [] : [at])).slice(-LAST);
-  const room = most - last.length - 1;
-  const failures = failuresIn(lines, last[0] ?? lines.length);
+  const end = lines.length - LAST;
+  const last = lines.slice(end);
+  const failures = failuresIn(lines.slice(0, end));
   // Nothing tells of a failure: the beginning, and as much as fits of the end.
   if (failures.length === 0) {
-    const isAtEnd = last.some((at) => FAILURE.test(lines[at] ?? ""));
+    const isAtEnd = last.some((line) => FAILURE.test(line));
     return [...(isAtEnd ? [] : lines.slice(0, 2)), LEFT_OUT, ...lines.slice((isAtEnd ? 1 : 3) - most)];
   }
-  const told = failures.find(({ compared }) => compared.length > 0) ?? failures[0];
-  const [first] = failures;
-  const wanted = [
-    first?.at,
-    told?.at,
-    ...(told?.compared ?? []),
-    ...failures.flatMap(({ at, compared }) => [at, ...compared]),
-  ];
-  const chosen = [...new Set(wanted.filter((at) => at !== undefined))].slice(0, room).sort((one, other) => one - other);
-  const isNext = (chosen.at(-1) ?? 0) + 1 === last[0];
-  return [...chosen, ...(isNext ? [] : [undefined]), ...last].map((at) =>
-    at === undefined ? LEFT_OUT : (lines[at] ?? ""),
-  );
+  const first = failures.slice(0, 1).flatMap((failure) => failure.slice(0, 1));
+  const told = failures.find((failure) => failure.length > 1) ?? [];
+  const wanted = new Set([...first, ...told, ...failures.flat()]);
+  const chosen = [...wanted].slice(0, most - LAST - 1).sort((one, other) => one.at - other.at);
+  const isNext = chosen.at(-1)?.at === end - 1;
+  return [...chosen.map(({ text }) => text), ...(isNext ? [] : [LEFT_OUT]), ...last];
 }
 
-/** A line that tells of a failure, and the lines near it that say what was compared. */
-interface Failure {
-  readonly at: number;
-  readonly compared: readonly number[];
-}
-
-function failuresIn(lines: readonly string[], end: number): readonly Failure[] {
-  const found: { at: number; compared: number[] }[] = [];
-  for (const [at, line] of lines.slice(0, end).entries()) {
-    const open = found.at(-1);
-    if (open !== undefined && at - open.at <= NEAR && COMPARED.test(line)) {
-      if (!HEADS.test(line)) open.compared.push(at);
-    } else if (FAILURE.test(line)) found.push({ at, compared: [] });
+/** Returns the failures in an output: of each the line that tells of it, and those near it that say what was compared. */
+function failuresIn(lines: readonly string[]): readonly (readonly Line[])[] {
+  const found: Line[][] = [];
+  let open: Line[] = [];
+  let begun = Number.NEGATIVE_INFINITY;
+  for (const [at, text] of lines.entries()) {
+    if (at - begun <= NEAR && COMPARED.test(text)) {
+      if (!HEADS.test(text)) open.push({ at, text });
+    } else if (FAILURE.test(text)) {
+      [open, begun] = [[{ at, text }], at];
+      found.push(open);
+    }
   }
   return found;
 }
