@@ -67,7 +67,8 @@ when a session is started, so "ok" means that it starts. Without --project, only
 --verifier names what another host registers: it counts as known, and its params are not checked.
 
 --pack alone checks the workflows of packs, with a folder it checks that folder with the verifiers of the packs. A workflow
-that extends another one finds it in all of these folders, in those beside it, and in the packs; with --pack alone, in the starters, too.`;
+that extends another one finds it in all of these folders, in those beside it, and in the packs; with --pack alone, in
+the starters, too.`;
 
 export const validateCommand = command({
   name: "validate",

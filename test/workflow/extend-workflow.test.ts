@@ -323,6 +323,7 @@ describe("a workflow that extends another", () => {
     const verifiers = await createVerifiers({ projectRoot: root, commands: ["node --test"] });
     const engine = createEngine({ content, storage: new MemoryStorage(), verifiers });
     expect((await engine.start({ workflowType: "own" })).options).toEqual({ test_command: "node --test" });
+    expect(Object.keys(await workflowToFiles(own))).toContain("phases/3/phase.md");
   });
 });
 
