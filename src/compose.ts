@@ -6,11 +6,6 @@
  */
 
 export { type CombineContentOptions, combineContent } from "./content/combine.js";
-export {
-  type ChangedPhase,
-  extendWorkflow,
-  type GateAddition,
-  type PhaseChange,
-  type WorkflowExtension,
-} from "./workflow/files/extend-workflow.js";
+export { extendWorkflow } from "./workflow/files/extend-workflow.js";
+export type { ChangedPhase, GateAddition, PhaseChange, WorkflowExtension } from "./workflow/files/extension-input.js";
 export { workflowToFiles } from "./workflow/files/write-workflow.js";

@@ -11,7 +11,7 @@ import { applyPlan, isFolder, readCheckFacts, readFiles, readFolders, readRecord
 import { findPack, type Pack } from "../setup/read-pack.js";
 import { RECORD_PATH, RECORD_REMEDY, type SetupRecord } from "../setup/record.js";
 import { parseObject, pathsOf, serverEntries } from "../setup/wanted.js";
-import { formatDiagnostic } from "../workflow/diagnostic.js";
+import { formatDiagnostic, weakerGates } from "../workflow/diagnostic.js";
 import { isJsonObject } from "../workflow/json.js";
 import { argument, command, flag, parsed, repeated, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
@@ -325,10 +325,15 @@ async function lookInto(pack: Pack, { roots }: PackProject, terminal: Terminal):
       throw new CommandFailure(message, EXIT.problems, "Nothing was changed. Tell the author of the pack.");
     }
     print(terminal, `${printable(name)} ${printable(version)}:`);
-    for (const { type, phases } of structures) {
+    for (const structure of structures) {
+      const { type, phases, extends: from } = structure;
       const own = await isFolder(join(roots.root, WORKFLOWS, type));
       const hidden = own ? `; ${WORKFLOWS}/${type} of this project counts in its place` : "";
-      print(terminal, `  workflow ${printable(type)}: ${counted(phases.length, "phase")}${hidden}`);
+      const base = from === undefined ? "" : `, extends ${printable(from.type)}`;
+      print(terminal, `  workflow ${printable(type)}: ${counted(phases.length, "phase")}${base}${hidden}`);
+      for (const { message, hint = "" } of weakerGates(structure)) {
+        print(terminal, `    ${styled(terminal.stdout, "red", printable(`weaker    ${message}. ${hint}`))}`);
+      }
     }
     reportWants(pack, wants, terminal);
     return { gates: gatesOf(structures), wants };

@@ -19,7 +19,7 @@ import { openIfThere, openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { BUILT_IN, createVerifiers } from "../verifiers/create-verifiers.js";
 import { ruleFault } from "../verifiers/rules.js";
 import { CHILD_CHECK } from "../workflow/child-workflow.js";
-import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
+import { type Diagnostic, unreadable, weakerGates } from "../workflow/diagnostic.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { FILE_MAX, GATE_FILES, METADATA_FILE, withoutMark } from "../workflow/files/workflow-files.js";
@@ -128,8 +128,19 @@ async function readFolder(
     const gate: GateDefinition = { kind: "plan", tasks: [], items: [], verify };
     gates.push({ gate, where: "each phase of a plan", file: METADATA_FILE });
   }
-  const ofVerifiers = await verifierFaults(gates, source, host);
-  return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, gates, source };
+  const found = [...(await weakerIn(read, source)), ...(await verifierFaults(gates, source, host))];
+  return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...found] }, gates, source };
+}
+
+/** Returns the warnings about gates that ask for less than the base's, at the reasons that metadata.json gives. */
+async function weakerIn({ definition }: ReadWorkflow, source: FoundFiles["source"]): Promise<Diagnostic[]> {
+  const reasons = definition?.structure.extends?.weaker ?? [];
+  if (definition === undefined || reasons.length === 0) return [];
+  const text = await source(METADATA_FILE);
+  return weakerGates(definition.structure).map((warning, at) => ({
+    ...{ ...warning, file: METADATA_FILE },
+    ...placeOf(JSON.stringify(reasons[at]?.reason), text),
+  }));
 }
 
 /** Returns a value in place of what a refused path has. */
@@ -266,9 +277,9 @@ function unknownVerifier(where: string, name: string, own: readonly string[], ma
   };
 }
 
-/** Returns the position of a rule in its file, if the file has it literally. */
-function placeOf(rule: string, text: string | undefined): { line?: number; column?: number } {
-  const at = text?.indexOf(rule) ?? -1;
+/** Returns the position of a text in its file, if the file has it literally. */
+function placeOf(wanted: string, text: string | undefined): { line?: number; column?: number } {
+  const at = text?.indexOf(wanted) ?? -1;
   if (text === undefined || at < 0) return {};
   const before = text.slice(0, at).split("\n");
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };

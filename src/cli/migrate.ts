@@ -4,10 +4,11 @@ import { InvalidArgumentError } from "commander";
 import type { MigrationView } from "../phased/commands.js";
 import type { PhaseComparison } from "../phased/state/compare-phases.js";
 import { differenceOf } from "../phased/state/migration.js";
+import type { ContentProvider } from "../ports/content-provider.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { Verifier } from "../ports/verifier.js";
 import { defined } from "../workflow/json.js";
-import { shown } from "../workflow/names.js";
+import { meantOr, shown } from "../workflow/names.js";
 import { argument, command, flag, parsed, required, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import type { OpenedSession } from "./opened.js";
@@ -81,7 +82,9 @@ async function migrateAll(
 ): Promise<ExitCode> {
   const { workflow } = options;
   const verifiers = { ...(await openVerifiers(options, process.env)), ...ofPacks };
-  const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
+  const sources = await sourcesOf(options);
+  if (workflow !== undefined) await requireWorkflow(workflow, sources.content);
+  const setup = { ...(await readTrust(options)), verifiers, ...sources };
   const chosen = workflow === undefined ? ids : (storage: StorageAdapter) => openSessions(storage, workflow);
   const unused = new Set(Object.keys(options.accept ?? {}));
   const code = await onEach("migrate", chosen, { options, setup }, terminal, (opened, id) =>
@@ -89,6 +92,13 @@ async function migrateAll(
   );
   for (const name of unused) terminal.stderr.write(`phasegate: --accept: no session has a difference ${shown(name)}\n`);
   return code === EXIT.ok && unused.size > 0 ? EXIT.usage : code;
+}
+
+async function requireWorkflow(wanted: string, content: ContentProvider | undefined): Promise<void> {
+  const types = ((await content?.list()) ?? []).map(({ type }) => type);
+  if (types.includes(wanted)) return;
+  const list = types.length === 0 ? "There are none." : `There are ${types.map(shown).join(", ")}.`;
+  throw usage(`there is no workflow ${shown(wanted)}`, meantOr(wanted, types, list, shown));
 }
 
 function acceptedIn(value: string): Accepted {

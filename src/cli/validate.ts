@@ -24,7 +24,14 @@ import {
   hasVerifiers,
 } from "./find-workflows.js";
 import type { OpenedPacks } from "./open-packs.js";
-import { includeRootOption, jsonOption, requireFolder, startersOption, workflowFolders } from "./options.js";
+import {
+  includeRootOption,
+  jsonOption,
+  requireFolder,
+  startersFolder,
+  startersOption,
+  workflowFolders,
+} from "./options.js";
 import { openPacks, packOption } from "./packs.js";
 import { counted, print, printable, printJson, printLines, styled, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } from "./trust.js";
@@ -60,7 +67,8 @@ when a session is started, so "ok" means that it starts. Without --project, only
 --verifier names what another host registers: it counts as known, and its params are not checked.
 
 --pack alone checks the workflows of packs, with a folder it checks that folder with the verifiers of the packs. A workflow
-that extends another one finds it in all of these folders, in those beside it, and in the packs.`;
+that extends another one finds it in all of these folders, in those beside it, and in the packs; with --pack alone, in
+the starters, too.`;
 
 export const validateCommand = command({
   name: "validate",
@@ -85,7 +93,9 @@ export const validateCommand = command({
       const folders = foldersOf(given, starters, packs);
       const ofPacks = packs.workflows.map(({ pack, folder }) => ({ folder, shown: pack }));
       const others = ofPacks.filter((pack) => !folders.some(({ folder }) => folder === pack.folder));
-      const bases = await basesIn([...folders, ...others]);
+      // Packs alone are read as `add` reads them.
+      const starter = others.length < ofPacks.length ? [{ folder: startersFolder(), shown: "the starters" }] : [];
+      const bases = await basesIn([...folders, ...others, ...starter]);
       const host = { verifiers: await hostVerifiers(options), packs: packs.verifiers, own, bases };
       const found: Placed[] = [];
       for (const folder of folders) {

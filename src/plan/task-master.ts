@@ -99,6 +99,10 @@ function readTags(text: string, file: string) {
     const tasks = foundTasks(parsed.data.tasks, place.entries.get("tasks") ?? place, { prefix, source });
     return { key: `${index + 1}`, name, tasks, position: source.at(offset) };
   });
+  if (read.every(({ tasks }) => tasks.length === 0)) {
+    const { line, column } = source.at(tags[0]?.offset ?? 0);
+    throw planError({ file, line, column }, "it has no tasks", 'Write one: {"id": 1, "title": "…"}.');
+  }
   const ids = uniqueIds(read.flatMap(({ tasks }) => tasks.map(({ given }) => given)));
   return read.map((tag) => ({ ...tag, tasks: tag.tasks.map((task) => ({ ...task, id: ids.take(task.given) })) }));
 }

@@ -86,11 +86,10 @@ function fieldsChanges(before: FieldGate, after: FieldGate): GateChange[] {
     const next = now.get(field.name);
     return next === undefined ? [weaker(`the field ${shown(field.name)} is gone`)] : fieldChanges(field, next);
   });
+  // The value of an optional field is checked, too.
   const added = after.fields
     .filter(({ name }) => !old.has(name))
-    .map(({ name, required }) =>
-      required ? stricter(`the field ${shown(name)} is new`) : changed(`the optional field ${shown(name)} is new`),
-    );
+    .map(({ name, required }) => stricter(`the ${required ? "" : "optional "}field ${shown(name)} is new`));
   return [...strict, ...kept, ...added, ...ruleChanges("", before.rules, after.rules)];
 }
 

@@ -35,11 +35,11 @@ export const texts = z.custom<readonly string[]>(
   (value) => isList(value, (one) => typeof one === "string"),
   "a list of texts",
 );
-const filled = z.custom<string>(isText, "a text");
+export const filled = z.custom<string>(isText, "a text");
 const someTexts = z.custom<readonly string[]>((value) => isList(value, isText) && value.length > 0, "a list of texts");
 const flag = z.boolean("true or false");
-const object = z.custom<JsonObject>(isJsonObject, "an object");
-const content = z.custom<TextInput>(
+export const object = z.custom<JsonObject>(isJsonObject, "an object");
+export const content = z.custom<TextInput>(
   (value) => typeof value === "string" || typeof value === "function",
   "a text, or a function that returns one",
 );
@@ -47,7 +47,7 @@ const standardSchema = z.custom<StandardSchemaV1>(
   (value) => Object(value)["~standard"] !== undefined,
   "a Standard Schema",
 );
-const list = <T extends z.ZodMiniType>(of: T) => z.readonly(z.array(of, "a list"));
+export const list = <T extends z.ZodMiniType>(of: T) => z.readonly(z.array(of, "a list"));
 
 /** Problems of an input: values of a wrong kind, and keys that are not known. */
 interface InputProblems {

@@ -265,7 +265,7 @@ describe("phasegate import --from, with a plan", () => {
       "T004 [US1]",
       "T004 [US1] (depends on T003)",
     );
-    const { take, sessions } = await aProject({
+    const { take, sessions, project } = await aProject({
       "specs/cycle/tasks.md": cycle,
       "specs/unclear/tasks.md": SPEC_KIT.replace("- [ ] T004 [US1]", "- [ ] T004 [US1] (depends on T099)"),
       "specs/many/tasks.md": SPEC_KIT.replaceAll(" in src", " (depends on T097, T098, T099) in src"),
@@ -283,6 +283,12 @@ describe("phasegate import --from, with a plan", () => {
     const json = await take("task-master", ".", ...BUILD);
     expect(json).toMatchObject({ code: 1 });
     expect(json.stderr).toContain(".taskmaster/tasks/tasks.json:3");
+    for (const text of ['{\n  "tasks": []\n}\n', '{"a": {"tasks": []}, "b": {"tasks": []}}\n']) {
+      await writeFiles(project, { [TASKS_JSON]: text });
+      const empty = await take("task-master", ".", ...BUILD);
+      expect(empty).toMatchObject({ code: 1, stdout: "" });
+      expect(empty.stderr).toMatch(/\.taskmaster\/tasks\/tasks\.json:\d+:\d+.*it has no tasks/);
+    }
     expect(await sessions()).toEqual([]);
     const unclear = await take("spec-kit", "specs/unclear", ...BUILD);
     expect(unclear.code).toBe(0);

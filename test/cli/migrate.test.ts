@@ -103,6 +103,16 @@ describe("phasegate migrate", () => {
     expect(wrong.stderr).toContain(message);
   });
 
+  it("says that there is no workflow of that type", async () => {
+    const { cli } = await aState();
+    expect(await cli("--workflow", "flow_v2")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/there is no workflow "flow_v2"[\s\S]*Did you mean "flow_v1"\?/),
+    });
+    expect((await cli("--workflow", "nope")).stderr).toContain('There are "flow_v1".');
+  });
+
   it("needs the folders of workflows", async () => {
     const { state, ahead } = await aState();
     const without = await run("migrate", ahead, "--state", state, "--by", "ann");

@@ -357,6 +357,13 @@ describe("a folder that extends another one", () => {
       expect.stringContaining("VALUE_WRONG gate:2: "),
     ]);
     expect(await faultsIn("evidence_schema: 7\n")).toEqual([expect.stringContaining("VALUE_WRONG gate:1: ")]);
+    expect(await faultsIn("for_each: artifacts.plan.files\ntarget: src\n")).toEqual([
+      'RULE_MISPLACED gate:1: "for_each" belongs to a phase that is a workflow, and there is no "workflow"',
+      'RULE_MISPLACED gate:2: "target" belongs to a phase that is a workflow, and there is no "workflow"',
+    ]);
+    expect(await faultsIn("# ours\nworkflow: base\ntarget: src\n")).toEqual([
+      "RULE_MISPLACED gate:2: a gate that becomes a workflow can't be added to that of the base",
+    ]);
     expect(await faultsIn("verfy: file_exists\n")).toEqual([expect.stringContaining("KEY_UNKNOWN gate:1: ")]);
     expect(await faultsIn("7\n")).toEqual([expect.stringContaining("GATE_EMPTY gate:1: ")]);
     expect(await faultsIn("checkpoint: {approval: Well?}\n")).toEqual([]);
@@ -372,6 +379,49 @@ describe("a folder that extends another one", () => {
         .sort()
         .reverse(),
     );
+  });
+});
+
+describe("a folder that extends one with a phase that is a workflow", () => {
+  const phases = [
+    { phase_number: 1, phase_name: "Plan" },
+    { phase_number: 2, phase_name: "Part" },
+    { phase_number: 3, phase_name: "Free" },
+  ];
+  const files = (entry: object, gate: string, phase: string) => ({
+    "base/metadata.json": JSON.stringify({ workflow_type: "base", name: "B", description: "B", phases }),
+    ...Object.fromEntries(phases.map((one) => [`base/phases/${one.phase_number}/phase.md`, `# ${one.phase_name}`])),
+    "base/phases/1/gate-definition.yaml": "evidence_schema: {files: {type: list}}\n",
+    "base/phases/2/gate-definition.yaml": "workflow: part\n",
+    "base/phases/3/gate-definition.yaml": "gate: none\n",
+    ...extension({ phases: [{ change: phase, ...entry }] }),
+    [`own/phases/${phase.toLowerCase()}/gate-definition.yaml`]: gate,
+  });
+  const faultsIn = async (entry: object, gate: string, phase = "Part") =>
+    faultsOf(await filesOf(files(entry, gate, phase), phase === "Part" ? root : await temporaryFolder()));
+
+  it.each([
+    "workflow: other\n",
+    "for_each: artifacts.plan.files\n",
+    "approval: Well?\n",
+    "target: src\n",
+    "verfy: x\n",
+  ])("can't add to its gate: %s", async (gate) => {
+    expect(await faultsIn({}, gate)).toEqual([
+      "RULE_MISPLACED phases/part/gate-definition.yaml:1: the gate of the base is a workflow, to which nothing can be added",
+    ]);
+  });
+
+  it("can give it, or another one, as a whole", async () => {
+    const each = "workflow: part\nfor_each: artifacts.plan.files\ntarget: {rule: item}\n";
+    expect(await faultsIn({ whole_gate: true, override: "one for each file" }, each)).toEqual([]);
+    expect((await structureOf(new FileContent({ roots: [root] }))).phases[1]?.gate).toMatchObject({
+      verify: [{ verifier: "workflow", params: { type: "part", for_each: "artifacts.plan.files" } }],
+    });
+    expect(await faultsIn({ whole_gate: true }, "workflow: part\n", "Free")).toEqual([]);
+    expect(await faultsIn({}, "workflow: part\n", "Free")).toEqual([
+      "RULE_MISPLACED phases/free/gate-definition.yaml:1: a gate that becomes a workflow can't be added to that of the base",
+    ]);
   });
 });
 
@@ -430,10 +480,17 @@ describe("the base of a folder", () => {
     expect((await content.documents?.("own"))?.map(({ path }) => path)).toEqual(
       expect.arrayContaining(["phases/1/phase.md", "phases/3/how.md", "core/a.md"]),
     );
-    await writeFiles(root, { "own/phases/plan/gate-definition.yaml": "evidence_schema:\n  a: {type: string}\n" });
-    expect(await faultsOf(content)).toEqual([
-      expect.stringContaining("RULE_MISPLACED phases/plan/gate-definition.yaml:1"),
-    ]);
+    for (const gate of [
+      "evidence_schema:\n  a: {type: string}\n",
+      "workflow: base\n",
+      "for_each: options.level\n",
+      "verify: {verifier: workflow, type: base, waivable: false}\n",
+    ]) {
+      await writeFiles(root, { "own/phases/plan/gate-definition.yaml": gate });
+      expect(await faultsOf(content)).toEqual([
+        expect.stringMatching(/^(RULE_MISPLACED|WORKFLOW_PHASE_WRONG) phases\/plan\/gate-definition.yaml:1/),
+      ]);
+    }
   });
 
   it("is in the same content for texts in memory", async () => {

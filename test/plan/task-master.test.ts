@@ -170,6 +170,8 @@ describe("task-master's tasks.json", () => {
     ['{"a": {"tasks": [\n {"id": 1, "title": "a", "subtasks": [\n{"id": 1}]}]}}', 3, 1, "tasks.0.subtasks.0.title: "],
     ['{"a": null, "b": [], "c": {"tasks": {}}}', 1, 1, "list of tasks"],
     ['{"a": {"tasks": []},\n "b": {"tasks": [1]}}', 2, 18, "tasks.0: "],
+    ['{"tasks": []}', 1, 2, "it has no tasks"],
+    ['{"a": {"tasks": []},\n "b": {"tasks": []}}', 1, 2, "it has no tasks"],
     ['{"tasks": [}', 1, 12, ""],
   ])("is refused at the place of the fault: %j", (text, line, column, words) => {
     expect(() => read(text)).toThrowError(
@@ -200,7 +202,9 @@ describe("task-master's tasks.json", () => {
         "[ ] later/2 B @1",
       ],
     ]);
-    expect(lines(read('{"a": {"tasks": []}}'))).toEqual(["1 a @1"]);
+    expect(lines(read('{"a": {"tasks": []}, "b": {"tasks": [{"id": 1, "title": "A"}]}}'))).toEqual([
+      ...["1 a @1", "2 b @1", "[ ] b/1 A @1"],
+    ]);
   });
 
   it("leaves the ids of later tasks alone when it makes one unique", () => {

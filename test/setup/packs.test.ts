@@ -53,6 +53,28 @@ test("the example with workflows alone is valid, and asks for a command", async 
   expect(validated).toMatchObject({ code: 0, stdout: expect.stringContaining("ok      write_guide") });
 });
 
+test("a workflow of a pack that asks for less than the one it extends is shown", async () => {
+  const extension = {
+    ...{ workflow_type: "quick_fix", extends: "bug_fix" },
+    phases: [{ change: "Fix", whole_gate: true, override: "our CI does it" }],
+  };
+  const project = await aProjectWithPack({
+    "package.json": JSON.stringify({ name: "acme", version: "1.0.0", phasegate: { workflows: "workflows" } }),
+    "workflows/quick_fix/metadata.json": JSON.stringify(extension),
+    "workflows/quick_fix/phases/fix/gate-definition.yaml": "gate: none\n",
+  });
+  const { code, stdout } = await project.run("add", "acme", "--yes");
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    [
+      "  workflow quick_fix: 4 phases, extends bug_fix",
+      '    weaker    the gate of "Fix" asks for less than in bug_fix: the gate is open: any evidence passes. Its author says why: our CI does it',
+    ].join("\n"),
+  );
+  const validated = await project.run("validate", "--pack", "acme");
+  expect(validated.stdout).toContain("0 errors, 1 warning");
+});
+
 describe("permissions", () => {
   test("without a word of the user there are none; an option gives those that it names", async () => {
     const project = await aProjectWithPack(aPack());

@@ -48,7 +48,7 @@ describe("a folder that extends a starter", () => {
     expect(alone.stdout).toMatch(
       /metadata\.json:4:\d+: error: there is no workflow "code_review" to extend: looked in .*examples\/extended/,
     );
-    expect(alone.stdout).toContain("--starters");
+    expect(alone.stdout).toContain("Add its folder (serve: --workflows), --starters or --pack");
     const { code, stdout } = await run("validate", EXTENDED, "--starters");
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("ok      team_review\n") });
     expect(await run("validate", join(EXTENDED, "team_review"), "--starters")).toMatchObject({ code: 0 });
@@ -76,6 +76,15 @@ describe("a folder that extends a starter", () => {
       /own\/metadata\.json:1:\d+: error: the gate of "Fix" would ask for less: strict is false: rules only warn/,
     );
     await writeFiles(folder, { "own/metadata.json": metadata({ change: "Fix", override: "we try it first" }) });
+    const shown = await run("validate", folder, "--starters");
+    expect({ code: shown.code, stdout: shown.stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /own\/metadata\.json:1:\d+: warning: the gate of "Fix" asks for less than in bug_fix: strict is false/,
+      ),
+    });
+    expect(shown.stdout).toContain("we try it first");
+    expect((await run("validate", folder, "--starters", "--strict")).code).toBe(1);
     const { ask, start } = await aStarter("own", { files: {}, flags: ["--workflows", folder] });
     expect(await ask({ action: "list_workflows", workflow_type: "own" })).toMatchObject({
       workflows: [

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import { gateChanges } from "../../src/workflow/gate-change.js";
 import { EACH, parentOf, review } from "../support/children.js";
+import { failure } from "../support/failure.js";
 import { metadata, phase, read } from "./workflow-texts.js";
 
 const FILE = "phases/2/gate-definition.yaml";
@@ -42,6 +43,10 @@ describe("the gate file of a phase that is a workflow", () => {
     ["workflow: review\ntarget: {rule: ''}", '2:1: error: "target" must be a path, or an object with a rule'],
     ["workflow: review\noptions: {depth: {rule: 'artifacts.part_1.nope'}}", "2:11: error"],
     ["workflow: review\nevidence_schema: {a: {type: boolean}}", "2:1: error"],
+    [
+      "evidence_schema: {a: {type: boolean}}\nfor_each: x",
+      '2:1: error: "for_each" belongs to a phase that is a workflow',
+    ],
     ["workflow: review\nfor_eech: x", '2:1: error: the key "for_eech" has no meaning here'],
     [
       "evidence_schema: {a: {type: boolean}}\nverify: {verifier: workflow, type: review}",
@@ -91,6 +96,32 @@ describe("a phase that is a workflow", () => {
     await session.completePhase(1, { plan: "p" });
     await session.completePhase(2, { files: ["a"], main: "m" });
     expect((await session.startChild()).target).toBe("a");
+  });
+
+  it("is added to by no extension, and comes into being by none: the whole gate is given", async () => {
+    const problems = async (change: string, gate: object) => {
+      const extension = { type: "own", revision: "1", phases: [{ change, gate }] };
+      const { code, details } = await failure(extendWorkflow(parentOf(EACH), extension));
+      return [code, ...Object(details).diagnostics];
+    };
+    const whole = "give a function that returns the whole gate";
+    for (const gate of [{ approval: { prompt: "Well?" } }, { workflow: "review" }, { target: "src" }]) {
+      expect(await problems("Review", gate)).toEqual([
+        "DEFINITION_INVALID",
+        `phases[0]: gate: the gate is a workflow, to which nothing can be added: ${whole}`,
+      ]);
+    }
+    expect(await problems("Build", { workflow: "review", forEach: "artifacts" })).toEqual([
+      "DEFINITION_INVALID",
+      `phases[0]: gate: a gate that becomes a workflow is not added: ${whole}`,
+    ]);
+    const each = { workflow: "review", ...EACH, allowEmpty: true };
+    const own = await extendWorkflow(parentOf(EACH), {
+      ...{ type: "own", revision: "1" },
+      phases: [{ change: "Review", gate: () => each, override: "often nothing has changed" }],
+    });
+    const params = { type: "review", for_each: EACH.forEach, target: EACH.target, allow_empty: true };
+    expect(own.definition.structure.phases[1]?.gate).toMatchObject({ verify: [{ params }] });
   });
 
   it("of another workflow, or with other rules, is another gate", () => {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import {
   createEngine,
   createWorkflowTool,
@@ -7,13 +8,14 @@ import {
   MemoryStorage,
   type Workflow,
 } from "phasegate";
-import { extendWorkflow, type WorkflowExtension } from "phasegate/compose";
+import { extendWorkflow, type WorkflowExtension, workflowToFiles } from "phasegate/compose";
 import { loadWorkflow } from "phasegate/fs";
 import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
+import { writeFiles } from "../support/write-files.js";
 import { folderOf } from "./workflow-folders.js";
 
 const BASE = defineWorkflow({
@@ -188,6 +190,91 @@ describe("a workflow that extends another", () => {
     ]);
   });
 
+  it("may ask for an optional field more, which asks for no less", async () => {
+    const own = await extendWorkflow(BASE, {
+      ...NEW,
+      phases: [{ change: "Do", gate: { fields: { link: { type: "string", required: false } } } }],
+    });
+    expect(own.definition.structure.extends?.weaker).toBeUndefined();
+    const less = { change: "Do", gate: () => ({ fields: { file: { type: "string" as const } } }) };
+    expect(await problemsOf({ phases: [less] })).toHaveLength(1);
+  });
+
+  it("is written as a folder with the options that it sets", async () => {
+    const options = {
+      type: "object",
+      properties: {
+        command: { type: "string", description: "the command", minLength: 1, pattern: "^npm", title: "Command" },
+        level: { enum: ["low", "high"], default: "low" },
+      },
+      required: ["command"],
+    };
+    const base = await loadWorkflow(await folderWith(options));
+    const set = { command: "npm test", level: "high" };
+    const own = await extendWorkflow(base, { ...NEW, options: set });
+    expect(own.definition.structure.optionsSchema?.properties).toEqual({
+      command: {
+        type: "string",
+        description: "the command",
+        title: "Command",
+        const: set.command,
+        default: set.command,
+      },
+      level: { const: set.level, default: set.level },
+    });
+    const written = new MemoryContent({ sources: { own: await workflowToFiles(own) } });
+    const { structure } = (await written.definition("own")) ?? {};
+    expect(structure?.optionsSchema).toEqual(own.definition.structure.optionsSchema);
+    expect(await problemsOf({ options: { command: "yarn" } }, base)).toHaveLength(1);
+  });
+
+  it("reports keys that have no meaning, and entries that are no change", async () => {
+    const problems = (phases: readonly object[], more: object = {}) =>
+      problemsOf(JSON.parse(JSON.stringify({ phases, ...more })));
+    const phase = { name: "New", content: "# New" };
+    expect(
+      await problems(
+        [
+          { chnge: "Do" },
+          { before: "Do", after: "Plan", phase },
+          { before: "Do", phase, gate: {} },
+          { change: "Do", overide: "why", before: "Plan" },
+          { before: "Do" },
+          { change: 7 },
+          { gate: {} },
+        ],
+        { optoins: {} },
+      ),
+    ).toEqual([
+      'the extension has no key "optoins"; did you mean options?',
+      'phases[0] has no key "chnge"; did you mean change?',
+      "phases[1] has both before and after: give one of them",
+      'phases[2] has no key "gate"',
+      'phases[3] has no key "overide"; did you mean override?',
+      'phases[3] has no key "before"',
+      "phases[4].phase is missing",
+      "phases[5].change must be a text, not 7",
+      "phases[6] has no place: give before, after or change, with the name of a phase",
+    ]);
+    expect(await problemsOf(JSON.parse('{"phases": [7]}'))).toEqual([
+      expect.stringMatching(/^phases\[0\] must be an object/),
+    ]);
+    expect(
+      await problems([
+        { change: "Do", gate: { feilds: {} } },
+        { change: "Plan", gate: { target: "src", fields: { a: { typ: "string" } } } },
+        { change: "Close", gate: { feilds: {}, approval: { prompt: "Well?" } } },
+        { change: "Close", gate: 7 },
+      ]),
+    ).toEqual([
+      'phases[1]: gate.fields.a has no key "typ"; did you mean type?',
+      'phases[1]: gate has no key "target"',
+      'phases[0]: gate has no key "feilds"; did you mean fields?',
+      'phases[2]: gate has no key "feilds"; did you mean fields?',
+      "phases[3]: gate must be an object, not 7",
+    ]);
+  });
+
   it("says all that is wrong at once", async () => {
     const problems = await problemsOf({
       phases: [
@@ -197,7 +284,7 @@ describe("a workflow that extends another", () => {
       ],
     });
     expect(problems).toEqual([
-      'phases[0]: there is no phase "Dou"; did you mean "Do"?; there are "Plan", "Do", "Close"',
+      'phases[0]: there is no phase "Dou"; did you mean "Do"? There are "Plan", "Do", "Close"',
       "phases[1]: gate: the base has validators of these names: is_planned",
       expect.stringMatching(/^phases\[1\]: the gate of "Do" would ask for less/),
       "phases[2]: gate: fields can't be added, since the gate is a schema; give a function that returns the whole gate",
@@ -236,8 +323,27 @@ describe("a workflow that extends another", () => {
     const verifiers = await createVerifiers({ projectRoot: root, commands: ["node --test"] });
     const engine = createEngine({ content, storage: new MemoryStorage(), verifiers });
     expect((await engine.start({ workflowType: "own" })).options).toEqual({ test_command: "node --test" });
+    expect(Object.keys(await workflowToFiles(own))).toContain("phases/3/phase.md");
   });
 });
+
+/** Writes a workflow with these options into a folder. */
+async function folderWith(options_schema: object): Promise<string> {
+  const root = await temporaryFolder();
+  const phases = [{ phase_number: 1, phase_name: "Do" }];
+  await writeFiles(root, {
+    "base/metadata.json": JSON.stringify({
+      workflow_type: "base",
+      name: "B",
+      description: "B",
+      options_schema,
+      phases,
+    }),
+    "base/phases/1/phase.md": "# Do",
+    "base/phases/1/gate-definition.yaml": "gate: none\n",
+  });
+  return join(root, "base");
+}
 
 const REVIEW_FIRST = definePhase({ name: "First", content: "# First", gate: { fields: { ok: {} } } });
 const REVIEW_ALONE = definePhase({

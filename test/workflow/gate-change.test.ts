@@ -28,6 +28,13 @@ const plan = (more: Partial<PlanGate> = {}): PlanGate => ({ kind: "plan", tasks:
 /** Each difference as it is from the first gate to the second one, and back. */
 const OPPOSITES: readonly [string, GateDefinition, GateDefinition, weaker: string, stricter: string][] = [
   ["a field", gate(), gate({ fields: [] }), 'the field "report" is gone', 'the field "report" is new'],
+  [
+    "an optional field",
+    of({ required: false }),
+    gate({ fields: [] }),
+    'the field "report" is gone',
+    'the optional field "report" is new',
+  ],
   ["required", gate(), of({ required: false }), 'the field "report" is optional', 'the field "report" is required'],
   [
     "any type",
@@ -209,12 +216,6 @@ const CHANGED: readonly [string, GateDefinition, GateDefinition, readonly GateCh
     gate(),
     of({ type: "boolean" }),
     [{ kind: "changed", what: 'the field "report" is of type boolean, and was of type string' }],
-  ],
-  [
-    "an optional field more",
-    gate({ fields: [] }),
-    of({ required: false }),
-    [{ kind: "changed", what: 'the optional field "report" is new' }],
   ],
   [
     "the question",

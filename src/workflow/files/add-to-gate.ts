@@ -2,15 +2,16 @@
  * Adds what a gate file says to the gate of the workflow that is extended: both are joined as they are written, and read as one
  * gate, so that rules of the addition see the fields of the base. What is wrong is reported where the addition has it.
  */
+import { childFaults, hasChildCheck } from "../child-workflow.js";
 import type { KeyPath, ParsedSource } from "../diagnostic.js";
 import { isMissing, readBy, type Spot, spotIn } from "../file-schema.js";
 import type { GatePlace } from "../gate-definition.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json.js";
 import { shown } from "../names.js";
 import type { Report } from "../report.js";
 import type { FieldGate, GateDefinition, SchemaGate } from "../structure.js";
 import { readYaml } from "../yaml.js";
-import { gateBy, readGate } from "./choose-gate.js";
+import { gateBy, readGate, refuseChildKeys } from "./choose-gate.js";
 import { demandsOf } from "./gate-fields.js";
 import { gateFile } from "./gate-schema.js";
 import { gateFileContent } from "./write-gate.js";
@@ -31,9 +32,11 @@ export async function addToGate(
 ): Promise<GateDefinition | undefined> {
   const source = await readYaml(file, text, report);
   const isAddition = isJsonObject(source?.value) && isMissing(source.value.gate) && !isWhole;
-  if (source === undefined || !isJsonObject(source.value) || !isAddition || gate.kind === "open") {
+  if (source === undefined || !isJsonObject(source.value) || !isAddition) {
     return source && readGate(file, text, report, place);
   }
+  if (isOfWorkflow(gate, { ...source, value: source.value }, report)) return undefined;
+  if (gate.kind === "open") return readGate(file, text, report, place);
   if (gate.kind === "fields") return joinedGate(gate, { ...source, value: source.value }, report, place);
   return gate.kind === "schema" ? demandingMore(gate, { ...source, value: source.value }, report, place) : undefined;
 }
@@ -41,6 +44,19 @@ export async function addToGate(
 interface ObjectSource extends ParsedSource {
   readonly value: JsonObject;
 }
+
+/** Reports an addition to a gate that is a workflow, or to one that would become one: only the whole gate says that. */
+function isOfWorkflow(gate: GateDefinition, { value, place }: ObjectSource, report: Report): boolean {
+  const [first = "workflow"] = Object.keys(value);
+  const [key, message] = hasChildCheck(gate)
+    ? [first, "the gate of the base is a workflow, to which nothing can be added"]
+    : ["workflow", "a gate that becomes a workflow can't be added to that of the base"];
+  const isWrong = hasChildCheck(gate) || !isMissing(ownValue(value, "workflow"));
+  if (isWrong) report.error("RULE_MISPLACED", place([key]), message, WHOLE);
+  return isWrong;
+}
+
+const WHOLE = 'Write "whole_gate": true in the entry, and the whole gate.';
 
 function joinedGate(gate: FieldGate, more: ObjectSource, report: Report, place: GatePlace): Promise<FieldGate> {
   const before: JsonObject = JSON.parse(JSON.stringify(gateFileContent(gate)));
@@ -133,11 +149,14 @@ function demandingMore(gate: SchemaGate, more: ObjectSource, report: Report, pla
   for (const key of ["evidence_schema", "validators", "cross_field_validation"] as const) {
     for (const part of parts.filter(({ written }) => key in written)) {
       const message = `${shown(key)} can't be added: the gate of the base is a schema in code`;
-      report.error("RULE_MISPLACED", part.spot.place(key), message, 'Write "whole_gate": true, and the whole gate.');
+      report.error("RULE_MISPLACED", part.spot.place(key), message, WHOLE);
     }
   }
+  refuseChildKeys(more.value, spot);
   const { verify, approval = gate.approval, ...kept } = demandsOf(parts, place);
   const checks = [...(gate.verify ?? []), ...verify];
   const { allowOverride = gate.allowOverride, reveal = gate.reveal } = kept;
-  return { ...gate, verify: checks.length === 0 ? undefined : checks, approval, allowOverride, reveal };
+  const joined = { ...gate, verify: checks.length === 0 ? undefined : checks, approval, allowOverride, reveal };
+  for (const fault of childFaults(joined)) report.error("WORKFLOW_PHASE_WRONG", spot.place("verify"), fault, WHOLE);
+  return joined;
 }

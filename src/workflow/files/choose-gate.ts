@@ -19,6 +19,7 @@ import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differen
 import { demandsOf, type FieldSeed, fieldSeed, type GatePart, isReserved, refuseName } from "./gate-fields.js";
 import { readRules, verifyOf } from "./gate-rules.js";
 import {
+  CHILD_KEYS,
   childGate,
   gateFile as gateFileSchema,
   ignoredCheckpoint,
@@ -175,11 +176,20 @@ export async function gateBy(
     fieldSeed(name, field, spot.at("evidence_schema", name), place),
   );
   const below = checkpoint && { written: checkpoint, spot: spot.at("checkpoint") };
+  refuseChildKeys(value, spot);
   const settings = await readSettings(seeds, checkpoint, [{ written, spot }, below], { report: spot.report, place });
   if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(value, spot);
   const gate: FieldGate = { kind: "fields", ...settings, source: "gate-file" };
   await reportChildFaults(gate, spot, place, "verify");
   return gate;
+}
+
+/** Reports the keys of a phase that is a workflow in a gate that is none: what they ask for would be lost. */
+export function refuseChildKeys(value: JsonObject, { report, place }: Spot): void {
+  for (const key of CHILD_KEYS.filter((name) => !isMissing(ownValue(value, name)))) {
+    const message = `${shown(key)} belongs to a phase that is a workflow, and there is no "workflow"`;
+    report.error("RULE_MISPLACED", place(key), message, "Write workflow: and its type, or remove the key.");
+  }
 }
 
 /** Returns the names of required evidence. They may be at the phase or in its checkpoint; all count. */

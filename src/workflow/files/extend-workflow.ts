@@ -8,65 +8,30 @@ import { withPhaseKeys } from "../../rules/rename-phases.js";
 import { CHILD_CHECK, withChildRules } from "../child-workflow.js";
 import { gateChanges } from "../gate-change.js";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../json.js";
-import { orNearest, shown } from "../names.js";
+import { nearest, orNearest, shown } from "../names.js";
 import { movedPath, PhaseNames } from "../phase-names.js";
 import type { ExtendedFrom, GateDefinition, WorkflowStructure } from "../structure.js";
-import type {
-  DynamicInput,
-  FieldGateInput,
-  FieldInput,
-  PhaseInput,
-  PhasePart,
-  RuleInput,
-  TextInput,
-  Workflow,
+import {
+  type DynamicInput,
+  type FieldGateInput,
+  type FieldInput,
+  type GateInput,
+  inputProblems,
+  type PhaseInput,
+  type RuleInput,
+  type TextInput,
+  type Workflow,
 } from "../workflow-input.js";
 import { type AnyGateInput, buildGate, gateProblems, isFieldGate, plainGate, refuseProblems } from "./define-gate.js";
 import { defineWorkflow } from "./define-workflow.js";
-
-/** One difference from the base: a phase that is inserted before or after one of it, or a change of one. */
-export type PhaseChange =
-  | { readonly before: string; readonly phase: PhasePart }
-  | { readonly after: string; readonly phase: PhasePart }
-  | ChangedPhase;
-
-/** A phase of the base with what is different. */
-export interface ChangedPhase {
-  /** The name of the phase. */
-  readonly change: string;
-  /** The text in place of the base's. */
-  readonly content?: TextInput;
-  /** The texts of tasks in place of the base's, by the numbers of the tasks. */
-  readonly tasks?: Readonly<Record<number, TextInput>>;
-  /**
-   * What the gate asks for besides: further fields, rules, checks, an approval; or a function that returns the gate in place of
-   * the base's.
-   */
-  readonly gate?: GateAddition | ((gate: AnyGateInput | undefined) => AnyGateInput | undefined);
-  /** Why the gate may ask for less than the base's; shown wherever the workflow is listed. Without it that is an error. */
-  readonly override?: string;
-}
-
-/** What a gate asks for besides. A field that is there already gets further validators. */
-export type GateAddition = Partial<FieldGateInput>;
-
-/** What {@link extendWorkflow} takes. */
-export interface WorkflowExtension {
-  /** The type of the new workflow. */
-  readonly type: string;
-  /** Identifies this version of the differences. The revision of the workflow names the base's, too. */
-  readonly revision: string;
-  /** The name that people see. Default: the base's. */
-  readonly name?: string;
-  /** The purpose. Default: the base's. */
-  readonly description?: string;
-  /** The version that people see. Default: the base's. */
-  readonly version?: string;
-  /** In what the phases differ, in this order. Default: in nothing. */
-  readonly phases?: readonly PhaseChange[];
-  /** Options of the base with a value that no session can change. Default: none. */
-  readonly options?: JsonObject;
-}
+import {
+  type ChangedPhase,
+  extensionProblems,
+  type GateAddition,
+  gateAddition,
+  type PhaseChange,
+  type WorkflowExtension,
+} from "./extension-input.js";
 
 /**
  * Makes a workflow out of another one: with phases before or after those that are there, with gates that ask for more, with other
@@ -78,6 +43,7 @@ export interface WorkflowExtension {
 export async function extendWorkflow(base: Workflow, extension: WorkflowExtension): Promise<Workflow> {
   const { structure } = base.definition;
   const { type, revision, name, description, version, phases: changes = [], options } = extension;
+  refuseProblems(type, extensionProblems(extension), REMEDY);
   const problems: string[] = [];
   const weaker: Weaker[] = [];
   const parts = await partsOf(base, problems);
@@ -94,7 +60,7 @@ export async function extendWorkflow(base: Workflow, extension: WorkflowExtensio
     return phase;
   });
   const ofOptions = (await optionFaults(structure, options)).map(({ message }) => `options: ${message}`);
-  refuseProblems(type, [...problems, ...ofOptions], "Correct the listed problems.");
+  refuseProblems(type, [...problems, ...ofOptions], REMEDY);
   const first = structure.phases.find(({ number }) => number === structure.startPhase);
   const isUsualStart = first === structure.phases[0];
   const { category, estimatedDuration, target, targetLanguages, artifacts, prerequisites, tags } = structure;
@@ -116,6 +82,8 @@ export async function extendWorkflow(base: Workflow, extension: WorkflowExtensio
   };
   return { ...workflow, definition: { ...definition, structure: { ...definition.structure, extends: from } } };
 }
+
+const REMEDY = "Correct the listed problems.";
 
 type Weaker = NonNullable<ExtendedFrom["weaker"]>[number];
 
@@ -165,7 +133,9 @@ export function arranged(base: readonly { readonly name: string }[], placings: r
 function placeFault(name: string, slots: readonly Slot[], count: number): string {
   const names = slots.map((slot) => slot.name);
   if (names.includes(name)) return `${count} phases are called ${shown(name)}`;
-  return `there is no phase ${shown(name)}${orNearest(name, names, shown)}; there are ${names.map(shown).join(", ")}`;
+  const near = nearest(name, names);
+  const meant = near === undefined ? "; there" : `; did you mean ${shown(near)}? There`;
+  return `there is no phase ${shown(name)}${meant} are ${names.map(shown).join(", ")}`;
 }
 
 export function namesOf(slots: readonly Slot[]): PhaseNames {
@@ -175,7 +145,7 @@ export function namesOf(slots: readonly Slot[]): PhaseNames {
 function placingOf(change: PhaseChange): Placing {
   if ("change" in change) return change;
   const { name } = change.phase;
-  return "before" in change ? { before: change.before, name } : { after: change.after, name };
+  return change.before === undefined ? { after: change.after, name } : { before: change.before, name };
 }
 
 function partIn({ base, inserted, name }: Slot, parts: readonly PhaseInput[], changes: readonly PhaseChange[]) {
@@ -265,7 +235,7 @@ function changedPhase(
   { change: name, content, tasks, gate, override }: ChangedPhase,
   { about, problems, weaker, names }: Changing,
 ): PhaseInput {
-  const after = typeof gate === "function" ? gate(phase.gate) : addedTo(phase.gate, gate, `${about}: gate`, problems);
+  const after = typeof gate === "function" ? gate(phase.gate) : addedTo(phase.gate, gate, about, problems);
   const faults = [...gateProblems(after), ...taskFaults(phase, Object.keys(tasks ?? {}))];
   problems.push(...faults.map((fault) => `${about}: ${fault}`));
   const changed = {
@@ -305,6 +275,16 @@ export function taskFaults({ tasks = [] }: PhaseInput, numbers: readonly string[
   );
 }
 
+/** The check of a phase that is a workflow must stay alone, so such a gate can only be given as a whole. */
+function additionFaults(gate: GateInput | FieldGateInput | undefined, more: GateAddition): string[] {
+  const whole = "give a function that returns the whole gate";
+  if (gate?.verify?.some(({ verifier }) => verifier === CHILD_CHECK))
+    return [`gate: the gate is a workflow, to which nothing can be added: ${whole}`];
+  if (Object.hasOwn(Object(more), "workflow")) return [`gate: a gate that becomes a workflow is not added: ${whole}`];
+  const { wrong, unknown } = inputProblems("gate", gateAddition, more);
+  return [...wrong, ...unknown];
+}
+
 /** Returns a gate with what it asks for besides. */
 function addedTo(
   given: AnyGateInput | undefined,
@@ -314,6 +294,9 @@ function addedTo(
 ): AnyGateInput | undefined {
   const gate = plainGate(given);
   if (more === undefined) return gate;
+  const faults = additionFaults(gate, more);
+  problems.push(...faults.map((fault) => `${about}: ${fault}`));
+  if (faults.length > 0) return gate;
   const { verify, approval, reveal, allowOverride, ...ofFields } = more;
   const demands = {
     verify: joined(gate?.verify, verify),
@@ -325,7 +308,7 @@ function addedTo(
     const named = Object.keys(ofFields);
     if (named.length > 0) {
       const instead = "give a function that returns the whole gate";
-      problems.push(`${about}: ${named.join(", ")} can't be added, since the gate is a schema; ${instead}`);
+      problems.push(`${about}: gate: ${named.join(", ")} can't be added, since the gate is a schema; ${instead}`);
     }
     return { ...gate, ...demands };
   }
@@ -333,7 +316,7 @@ function addedTo(
     ...gate,
     ...demands,
     fields: withFields(gate?.fields ?? {}, ofFields.fields ?? {}),
-    validators: withValidators(gate?.validators, ofFields.validators, about, problems),
+    validators: withValidators(gate?.validators, ofFields.validators, `${about}: gate`, problems),
     crossFieldValidation: joined(gate?.crossFieldValidation, ofFields.crossFieldValidation),
     strict: ofFields.strict ?? gate?.strict,
   };
@@ -383,6 +366,9 @@ export async function optionFaults({ optionsSchema }: WorkflowStructure, options
   ];
 }
 
+/** The keys of an option that still have a meaning beside its only value. */
+const BESIDE_CONST: ReadonlySet<string> = new Set(["type", "description", "title"]);
+
 /** An option that is set has its value as its only one, and as its default. */
 function optionsOf({ definition }: Workflow, set: JsonObject | undefined): StandardSchemaV1 | undefined {
   const { optionsSchema: schema } = definition.structure;
@@ -391,7 +377,8 @@ function optionsOf({ definition }: Workflow, set: JsonObject | undefined): Stand
   const properties = isJsonObject(schema?.properties) ? schema.properties : {};
   const fixed = Object.entries(set).map(([name, value]): [string, JsonObject] => {
     const property = isJsonObject(properties[name]) ? properties[name] : {};
-    return [name, { ...property, const: value, default: value }];
+    const kept = Object.entries(property).filter(([key]) => BESIDE_CONST.has(key));
+    return [name, { ...Object.fromEntries(kept), const: value, default: value }];
   });
   const shownSchema = {
     ...(schema ?? { type: "object" }),

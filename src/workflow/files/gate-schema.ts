@@ -268,6 +268,9 @@ const childKeys = {
   allow_empty: optional(flag, "True if the phase passes where that list is empty. Default: false.", false),
 };
 
+/** The keys that mean nothing without `workflow`. */
+export const CHILD_KEYS = Object.keys(childKeys).filter((key) => key !== "workflow");
+
 export const gateFile = gateObject({ ...schemaKey, ...gateShape, ...gateKey, ...demands, ...childKeys });
 
 /** gate-definition.yaml of a phase that is a workflow. */

@@ -27,19 +27,18 @@ import { buildGate } from "./define-gate.js";
 import { folderOf } from "./documents.js";
 import {
   arranged,
-  type ChangedPhase,
   extendWorkflow,
   lessAsked,
   namesOf,
   numbersOf,
   optionFaults,
   overrideFault,
-  type PhaseChange,
   type Placing,
   partsOf,
   type Slot,
   taskFaults,
 } from "./extend-workflow.js";
+import type { ChangedPhase, PhaseChange } from "./extension-input.js";
 import { extensionFile, insertEntry, type WrittenChange, type WrittenExtension } from "./extension-schema.js";
 import { checkType } from "./metadata.js";
 import { phaseFile, readPhase, revision, taskFiles } from "./phases.js";
@@ -143,7 +142,7 @@ async function findBase(type: string, wanted: string, bases: BaseWorkflows | und
   const list = types.length === 0 ? "There are no others." : `There are ${types.map((one) => shown(one)).join(", ")}.`;
   const where = bases === undefined ? "no other workflows are known here" : `looked in ${bases.place}`;
   const message = `there is no workflow ${shown(wanted)} to extend: ${where}`;
-  const add = "Add the source that has it: --workflows, --starters or --pack; in code, combineContent.";
+  const add = "Add its folder (serve: --workflows), --starters or --pack; in code, combineContent.";
   report.error("BASE_MISSING", at, message, () => meantOr(wanted, types, `${list} ${add}`, shown));
   return undefined;
 }
