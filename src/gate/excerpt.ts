@@ -6,15 +6,15 @@
 /** Stands for lines that are left out. */
 const LEFT_OUT = "…";
 
-/** Begins with, or has, what runners and compilers write before a failure. */
+/** Begins with, or has, what runners and compilers write before a failure. Lines are matched without the blanks around them. */
 const FAILURE =
-  /^\s*(?:FAIL(?:ED|URE|URES)?\b|not ok\b|--- FAIL|[✗✖✕×●]|E {2,}\S|\d+\) \S|Traceback\b|Failed asserting|ERROR\b|error\b)|\bFAILED\b|\[FAIL\]|<<< (?:FAILURE|ERROR)|\bpanicked at\b|\b\w*(?:Error|Exception|Failure)\b(?: \[\w+\])?(?::|\s*$| at )|\berror(?:\[\w+\])?(?:: | TS\d)|\s{2,}error\s{2,}/;
+  /^(?:FAIL(?:ED|URE|URES)?\b|not ok\b|--- FAIL|[✗✖✕×●]|E {2,}\S|\d+\) \S|Traceback\b|Failed asserting|ERROR\b|error\b)|\bFAILED\b|\[FAIL\]|<<< (?:FAILURE|ERROR)|\bpanicked at\b|(?:Error|Exception|Failure)(?: \[\w+\])?(?::|$| at )|\berror(?:\[\w+\])?(?:: | TS\d)| {2}error {2}/;
 
 /** What was compared. */
 const COMPARED =
-  /^\s*(?:[│|]\s*)?(?:(?:[-+E>→] |\[ERROR\] )?\s*(?:expect(?:ed)?|received|actual|got|want|left|right|but was|assert\w*)\b|[-+](?![-+]{2})\s*\S|E {2,}\S|Diff(?:erence)?:)/i;
+  /^(?:[│|] *)?(?:(?:[-+>→E]|\[ERROR\]) *)?(?:expect(?:ed)?|received|actual|got|want|left|right|but was|assert\w*)\b|^[-+](?![-+]{2}) *\S|^E {2,}\S|^Diff(?:erence)?:/i;
 /** The heads of two columns that are compared. */
-const HEADS = /^\s*[-+]{1,3} (?:Expected|Received|Actual)\s*$/i;
+const HEADS = /^[-+]{1,3} (?:Expected|Received|Actual)$/i;
 
 /** How many lines behind a failure may say what was compared. */
 const NEAR = 12;
@@ -37,7 +37,7 @@ export function excerpt(lines: readonly string[], most: number): readonly string
   const failures = failuresIn(lines.slice(0, end));
   // Nothing tells of a failure: the beginning, and as much as fits of the end.
   if (failures.length === 0) {
-    const isAtEnd = last.some((line) => FAILURE.test(line));
+    const isAtEnd = last.some((line) => FAILURE.test(line.trim()));
     return [...(isAtEnd ? [] : lines.slice(0, 2)), LEFT_OUT, ...lines.slice((isAtEnd ? 1 : 3) - most)];
   }
   const first = failures.slice(0, 1).flatMap((failure) => failure.slice(0, 1));
@@ -54,9 +54,10 @@ function failuresIn(lines: readonly string[]): readonly (readonly Line[])[] {
   let open: Line[] = [];
   let begun = Number.NEGATIVE_INFINITY;
   for (const [at, text] of lines.entries()) {
-    if (at - begun <= NEAR && COMPARED.test(text)) {
-      if (!HEADS.test(text)) open.push({ at, text });
-    } else if (FAILURE.test(text)) {
+    const line = text.trim();
+    if (at - begun <= NEAR && COMPARED.test(line)) {
+      if (!HEADS.test(line)) open.push({ at, text });
+    } else if (FAILURE.test(line)) {
       [open, begun] = [[{ at, text }], at];
       found.push(open);
     }

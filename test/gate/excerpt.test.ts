@@ -119,6 +119,10 @@ describe("of a long output, the lines that are shown", () => {
     const found = excerpt(passing, 8);
     expect(found).toEqual([...passing.slice(0, 2), "…", ...passing.slice(-5)]);
     expect(excerpt([], 8)).toEqual([]);
+    const atEnd = excerpt([...passing, "test result: FAILED"], 8);
+    expect(atEnd).toEqual(["…", ...passing.slice(-6), "test result: FAILED"]);
+    expect(excerpt(["FAIL a.test.js", ...passing], 8)).toEqual(["FAIL a.test.js", "…", ...passing.slice(-2)]);
+    expect(excerpt([...passing, "FAIL a.test.js", "1 failed", "done"], 8).slice(0, 1)).toEqual(["FAIL a.test.js"]);
   });
 
   it("keep the comparison of the first failure where many tests have failed", () => {

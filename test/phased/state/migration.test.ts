@@ -123,6 +123,16 @@ describe("a migrated session", () => {
     expect(run.state.phase).toBe(3);
   });
 
+  it("keeps the attempts at a phase that is gone through a further migration that moves phases", () => {
+    const run = inC().do(ask(all("A", "B", "D"), { C: "merged into D" }));
+    run.do(ask(all("N", "A", "B", "D"), { N: "done elsewhere" }));
+    const gone = phaseHistory(run.log).filter((attempt) => attempt.gone !== undefined);
+    expect(gone.map((attempt) => [attempt.gone, attempt.phase, attempt.status])).toEqual([
+      ["C", 3, "failed"],
+      ["C", 3, "rolled_back"],
+    ]);
+  });
+
   it("needs an accepted reason for each phase behind it that is gone or has changed", () => {
     const run = inC();
     const after = all(more, "C", "D");
