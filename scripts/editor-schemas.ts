@@ -73,7 +73,13 @@ const FILES: Readonly<Record<string, readonly [z.core.$ZodType, object]>> = {
             ["checkpoint", "evidence_schema", ...Object.keys(demands)].map((key) => [key, { type: "null" }]),
           ),
         },
-        else: { required: ["evidence_schema"], properties: { evidence_schema: { type: "object", minProperties: 1 } } },
+        else: {
+          if: { required: ["workflow"] },
+          else: {
+            required: ["evidence_schema"],
+            properties: { evidence_schema: { type: "object", minProperties: 1 } },
+          },
+        },
       },
     },
   ],

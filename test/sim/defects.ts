@@ -317,8 +317,8 @@ export const DEFECTS: readonly Defect[] = [
     what: "Tasks that were done in one phase are noted as done in the next one.",
     seed: 5,
     file: "phased/state/head.ts",
-    from: "    refused: undefined,\n    tasks: undefined,\n    submission",
-    to: "    refused: undefined,\n    submission",
+    from: "    refused: undefined,\n    tasks: undefined,\n    children",
+    to: "    refused: undefined,\n    children",
     world: PLANNED,
   },
   {

@@ -179,9 +179,9 @@ describe("the schema of the workflow tool", () => {
     expect(said(["get_task", "get_phase"], "task_number")).toEqual({ type: "integer", description: "for get_task" });
     const takers = ["get_phase", "get_task", "complete_task", "complete_phase"] as const;
     expect(said(["start", ...takers.slice(0, 3)], "phase")).toMatchObject({
-      description: "a phase's number; for get_phase, get_task, complete_task",
+      description: "its number; for get_phase, get_task, complete_task",
     });
-    expect(said(["start", ...takers], "phase")).toMatchObject({ description: "a phase's number" });
+    expect(said(["start", ...takers], "phase")).toMatchObject({ description: "its number" });
     for (const actions of [ACTION_NAMES, ...ACTION_NAMES.map((action) => [action])]) {
       const { action: _, ...parameters } = propertiesOf(inputSchema(actions));
       const undescribed = Object.entries(parameters).filter(
@@ -191,7 +191,7 @@ describe("the schema of the workflow tool", () => {
     }
     expect(said(["get_phase"], "task_number")).toBeUndefined();
     expect(said(["start", "pause", "resume", "rollback", "get_task"], "idempotency_key")).toMatchObject({
-      description: "repeat a call safely",
+      description: "for retries",
     });
   });
 

@@ -260,24 +260,19 @@ describe("command", () => {
     );
     expect(colours.output).toEqual(["red bell\\u0007 \\u202eabc\\u200b"]);
     const long = await run('y="$(printf %0500d 0 | tr 0 y)"; for i in $(seq 100); do echo "$i$y"; done');
-    expect(long.output).toHaveLength(21);
-    expect(long.output?.[10]).toBe("…");
+    expect(long.output).toHaveLength(40);
+    expect(long.output?.[2]).toBe("…");
     expect(long.output?.at(-1)).toMatch(/^100y+…$/);
     expect((await run("")).output).toEqual([]);
   });
 
-  it("keeps of a long output the lines between that tell of a failure, up to a limit", async () => {
+  it("keeps of a long output the lines that tell of a failure, up to a limit, and the last ones", async () => {
     const { run } = await withShell();
     const said = "for i in $(seq 20); do echo $i; done; echo 'not ok 2 - joins words'; echo \"  error: 'no'\"; ";
     const { output } = await run(`${said} seq 30 60; echo '✖ late'; seq 70 80`);
-    const [first, last] = [Array.from({ length: 10 }, (_, at) => `${at + 1}`), ["…", "71", "72"]];
-    expect(output?.slice(0, 10)).toEqual(first);
-    expect(output?.slice(10, 15)).toEqual(["…", "not ok 2 - joins words", "  error: 'no'", "…", "✖ late"]);
-    expect(output?.slice(15, 18)).toEqual(last);
-    expect(output?.at(-1)).toBe("80");
-    expect(output).toHaveLength(26);
+    expect(output).toEqual(["not ok 2 - joins words", "  error: 'no'", "✖ late", "…", "79", "80"]);
     const many = await run("seq 20; for i in $(seq 500); do echo error $i; echo fine; done");
-    expect(many.output?.length).toBeLessThanOrEqual(42);
+    expect(many.output?.length).toBeLessThanOrEqual(40);
     expect(many.output?.at(-1)).toBe("fine");
   });
 

@@ -26,9 +26,9 @@ const objectSchema = z
 export const PARAMETERS = {
   session_id: z.string().check(z.describe("from start")),
   workflow_type: z.string(),
-  target_file: z.string().check(z.describe("path in the project")),
+  target_file: z.string().check(z.describe("a path")),
   options: objectSchema,
-  phase: z.int().check(z.describe("a phase's number")),
+  phase: z.int().check(z.describe("its number")),
   task_number: z.int(),
   item: z.int(),
   path: z.string(),
@@ -43,10 +43,10 @@ export const PARAMETERS = {
   checkpoint_note: z.string(),
   reset_evidence: z.boolean(),
   to_phase: z.int(),
-  idempotency_key: z.string().check(z.describe("repeat a call safely")),
+  idempotency_key: z.string().check(z.describe("for retries")),
   cursor: z.string().check(z.describe("next page")),
   brief: z.boolean(),
-  preview: z.boolean().check(z.describe("only look")),
+  preview: z.boolean(),
 } as const;
 
 /** The name of a parameter. */
@@ -286,7 +286,7 @@ export function toolDescription(actions: readonly Action[]): string {
     way.length > 1 && `${way.join(" → ")}; do each phase's work, until workflow_complete.`,
     "An answer's `next` is the call to make.",
     given("complete_task") &&
-      "complete_task notes a finished task; outcome given_up: one that can't be done; skipped: optional ones left out.",
+      "complete_task notes a finished task; given_up: it can't be done; skipped: optional ones left out.",
     given("list_workflows", "list_sessions", "get_state") &&
       "After a context loss: list_workflows, then its to_continue.",
   ];
