@@ -272,6 +272,10 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await page.waitForFunction(() => document.querySelectorAll(".inbox > li").length === 1);
       const state = await world.engine.session(ids.waiting).fullState();
       expect(JSON.stringify(state)).toContain("Name the files.");
+      // What was done is said, with the way to it; the next request is open and has the focus.
+      await page.getByRole("status").getByText("Denied as ann").waitFor();
+      expect(await page.getByRole("status").getByRole("link").getAttribute("href")).toContain(ids.waiting);
+      await page.locator(".inbox > li details[open] summary:focus").waitFor();
 
       await world.engine.session(ids.waiting).completePhase(2, { ...PLANNED, plan: "1. src/rows.ts" });
       await page.getByText("src/tables/rows.ts").waitFor();

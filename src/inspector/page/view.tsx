@@ -228,7 +228,7 @@ interface FoldProps {
   readonly class?: string;
   /** True if it is open at first. */
   readonly isFirst: boolean;
-  /** True if it takes the focus when it appears. */
+  /** Once this is true, it is open and has the focus. */
   readonly hasFocus?: boolean;
   readonly summary: (isOpen: boolean) => ComponentChildren;
   readonly children: () => ComponentChildren;
@@ -239,8 +239,10 @@ export function Fold({ class: name, isFirst, hasFocus = false, summary, children
   const isOpen = useSignal(isFirst);
   const head = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (hasFocus) head.current?.focus();
-  }, []);
+    if (!hasFocus) return;
+    isOpen.value = true;
+    head.current?.focus();
+  }, [hasFocus]);
   return (
     <details
       class={name}

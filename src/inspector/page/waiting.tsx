@@ -44,8 +44,7 @@ export function Inbox() {
               {(waiting, index) => (
                 <Fold
                   class="attempt"
-                  key={next === waiting.request ? "next" : "first"}
-                  isFirst={next === undefined ? index === 0 : next === waiting.request}
+                  isFirst={index === 0}
                   hasFocus={next === waiting.request}
                   summary={(isOpen) => <Head of={waiting} isOpen={isOpen} />}
                 >
