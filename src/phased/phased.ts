@@ -173,7 +173,7 @@ const onSession = {
 
 /**
  * Returns the differences of definitions that were accepted in migrations, and the children that phases have passed with, each
- * audited, and those of theirs; nothing of what there is none of.
+ * audited, and the children of these. A part is missing if its list would be empty.
  */
 async function foundIn(context: EngineContext, id: SessionId): Promise<Pick<SessionAudit, "accepted" | "children">> {
   const { wholeKernel: kernel, approvalGuard } = context;

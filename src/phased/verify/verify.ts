@@ -228,10 +228,18 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
+/** The fewest lines that an excerpt has. */
+const FEWEST = 4;
+
 /** Returns as many lines as fit, those that tell what failed first. */
 function fitting(lines: readonly string[], maxChars: number): string[] {
-  for (let most = lines.length; ; most = Math.floor(most / 2)) {
-    const part = excerpt(lines, Math.max(4, most));
-    if (most <= 4 || part.join("\n").length <= maxChars) return [...part];
+  for (let most = lines.length; most > FEWEST; most = Math.floor(most / 2)) {
+    const part = excerpt(lines, most);
+    if (part.join("\n").length <= maxChars) return [...part];
   }
+  let left = maxChars;
+  return excerpt(lines, FEWEST).filter((line) => {
+    left -= line.length + 1;
+    return left >= 0;
+  });
 }
