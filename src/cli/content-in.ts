@@ -7,7 +7,7 @@ import { shown } from "../workflow/names.js";
 
 /** Of two workflows of the same type, that in the first folder counts. Agents see the warnings, so no path is in them. */
 export function contentIn(folders: readonly string[]): ContentProvider {
-  const names = folders.map((folder, index) => `folder ${index + 1}, ${shown(basename(folder))},`);
+  const names = folders.map((folder, index) => `folder ${index + 1} (${shown(basename(folder))})`);
   return combineContent(
     folders.map((folder) => new FileContent({ roots: [folder] })),
     { names },

@@ -29,10 +29,7 @@ export class Bases implements BaseWorkflows {
   constructor(sources: readonly NamedSource[], trail: readonly string[] = []) {
     this.#sources = sources;
     this.trail = trail;
-    this.place = sources
-      .map(({ name }) => name)
-      .join(" and ")
-      .replace(/,$/, "");
+    this.place = sources.map(({ name }) => name).join(" and ");
   }
 
   async types(): Promise<readonly string[]> {
