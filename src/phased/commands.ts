@@ -1,3 +1,4 @@
+import { isPhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
 import { mayOperate, speakerOf } from "../runtime/access.js";
@@ -172,6 +173,11 @@ export async function rollback(
   return { ...(await changedPhase(context, outcome)), from, to, cleared, skipped, children };
 }
 
+/** A log that is damaged, or of a newer version, names no children. Throws all other errors again. */
+function ifUnreadable(error: unknown): undefined {
+  if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "FORMAT_TOO_NEW")) throw error;
+}
+
 /** Returns the children of a state that are not completed; undefined if there are none. */
 async function childrenOf(context: EngineContext, head: SessionHead): Promise<readonly OpenChild[] | undefined> {
   if (head.children === undefined) return undefined;
@@ -281,8 +287,7 @@ export async function deleteSession(
   { by: operator, note: reason }: Pick<Attributed, "by" | "note">,
 ): Promise<DeleteResult> {
   const tombstone = () => executeCommand(context, sessionId, { type: "delete", reason, operator });
-  // A damaged log names none.
-  const before = await context.kernel.find(sessionId).catch(() => undefined);
+  const before = await context.kernel.find(sessionId).catch(ifUnreadable);
   const children = before && (await childrenOf(context, before.head));
   await context.kernel.delete(sessionId, tombstone, () => mayOperate(context.caller, "deleteSession"));
   return { sessionId, children };
