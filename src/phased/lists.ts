@@ -24,7 +24,20 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
     waiver: isWaiverOpen(head),
     host: isOpen && exhausted(head, context.options.limits) !== undefined,
   };
-  return { ...waitingAs(summary, waits), revision: head.revision };
+  const isRefused = isOpen && head.submission !== undefined && !waits.approval;
+  return {
+    ...waitingAs(summary, waits),
+    revision: head.revision,
+    phaseName: await phaseNameOf(context, session),
+    ...(isRefused && { refused: { attempts: head.attempts, limit: context.options.limits.maxAttempts } }),
+  };
+}
+
+/** Returns the name of a session's current phase. Of a deleted session, the commit that names it may be gone. */
+async function phaseNameOf({ pinned }: EngineContext, session: PhasedSession): Promise<string | undefined> {
+  const { head } = session;
+  if (head.status === "deleted") return undefined;
+  return (await pinned.structure(session)).phases[head.position]?.name;
 }
 
 /**

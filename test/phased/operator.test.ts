@@ -202,6 +202,19 @@ describe("a list", () => {
     expect(await waits()).toEqual([["waiver"]]);
   });
 
+  it("says in which phase sessions are, and how often its gate has refused", async () => {
+    const { engine } = makeEngine();
+    const id = await startTwoPhases(engine);
+    const now = async () =>
+      (await engine.listSessions()).items.map(({ phaseName, refused }) => ({ phaseName, refused }));
+    const { phases } = (await engine.session(id).state()).structure;
+    expect(await now()).toEqual([{ phaseName: phases[0]?.name }]);
+    await engine.session(id).completePhase(1, {});
+    expect(await now()).toEqual([{ phaseName: phases[0]?.name, refused: { attempts: 1, limit: 3 } }]);
+    await engine.session(id).completePhase(1, { summary: "added it", tests_pass: true });
+    expect(await now()).toEqual([{ phaseName: phases[1]?.name }]);
+  });
+
   it("has the number of all matches, on a storage that does not know it, too", async () => {
     const storage = new MemoryStorage();
     const list = storage.list.bind(storage);

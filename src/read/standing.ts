@@ -1,0 +1,30 @@
+/** How a session stands, in the words that people are shown everywhere: in the list of the page, in the terminal, above a session. */
+import type { ListedSession } from "./model.js";
+
+/** `needs_you`: a person must answer, or the host must grant more attempts. `refused`: its gate has refused the last submission. */
+export const STANDINGS = ["working", "refused", "needs_you", "paused", "failed", "done", "deleted"] as const;
+export type Standing = (typeof STANDINGS)[number];
+
+export function standingOf({ status, waitsFor, refused }: ListedSession): Standing {
+  if (status === "completed") return "done";
+  if (status !== "active") return status;
+  if (waitsFor !== undefined) return "needs_you";
+  return refused === undefined ? "working" : "refused";
+}
+
+const WORDS: Readonly<Record<Standing, string>> = {
+  working: "Working",
+  refused: "Refused",
+  needs_you: "Needs you",
+  paused: "Paused",
+  failed: "Failed",
+  done: "Done",
+  deleted: "Deleted",
+};
+
+/** Returns a session's standing in words: `Needs you`, `Refused 2 of 3`. */
+export function standingText(session: ListedSession): string {
+  const standing = standingOf(session);
+  const { attempts = 0, limit } = session.refused ?? {};
+  return standing === "refused" && attempts > 0 ? `Refused ${attempts} of ${limit}` : WORDS[standing];
+}
