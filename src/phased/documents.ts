@@ -7,7 +7,7 @@
  */
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { fillOptions } from "../gate/fill-params.js";
-import type { Content, WorkflowDocument } from "../ports/content-provider.js";
+import type { Content, ContentPart, ContentProvider, WorkflowDocument } from "../ports/content-provider.js";
 import { jsonWeight, RecentMap } from "../workflow/cache.js";
 import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
 import { revisionOf } from "../workflow/json.js";
@@ -301,9 +301,8 @@ export async function readText(
     const { renderedText } = await loadPlanned();
     return renderedText(context, structure, target, phase, task);
   }
-  const part = { phase: phase.number, ...(task === undefined ? {} : { task: task.number }) };
   const pinned = (task ?? phase).textRevision;
-  const found = await context.options.content.text(structure.type, part);
+  const found = await textByName(context, structure, phase, task);
   const content = filled(found, { target, plan: structure.plan?.path });
   let facts = factsByRevision.get(content.revision);
   if (facts === undefined) {
@@ -311,6 +310,74 @@ export async function readText(
     factsByRevision.set(content.revision, facts);
   }
   return { content, facts, leftOut: [], contentChanged: pinned !== undefined && pinned !== found.revision };
+}
+
+/**
+ * Reads the text of a phase or task. A session keeps its phases, and its workflow may have other numbers by now: a text that
+ * is not the one of the start is looked up by the name of its phase and task.
+ */
+async function textByName(
+  { options: { content } }: EngineContext,
+  structure: WorkflowStructure,
+  phase: PhaseDefinition,
+  task: TaskDefinition | undefined,
+): Promise<Content> {
+  const partOf = (phase: number, task: number | undefined) => (task === undefined ? { phase } : { phase, task });
+  const read = (part: ContentPart) => content.text(structure.type, part);
+  const here = partOf(phase.number, task?.number);
+  const pinned = (task ?? phase).textRevision;
+  const text = await read(here).catch((error: unknown) => {
+    if (isPhasegateError(error, "CONTENT_UNAVAILABLE")) return error;
+    throw error;
+  });
+  if (!isPhasegateError(text) && text.revision === pinned) return text;
+  const now = await newestStructure(content, structure);
+  const phaseNow = now && byName(phase, structure.phases, now.phases);
+  const taskNow = task && phaseNow && byName(task, phase.tasks, phaseNow.tasks);
+  if (now !== undefined && (phaseNow === undefined || (task !== undefined && taskNow === undefined))) {
+    throw textGone(structure.type, phase, phaseNow && task);
+  }
+  const there = partOf(phaseNow?.number ?? phase.number, taskNow?.number ?? task?.number);
+  if (there.phase !== here.phase || there.task !== here.task) return read(there);
+  if (isPhasegateError(text)) throw text;
+  return text;
+}
+
+function textGone(workflowType: string, phase: Named, task: Named | undefined): PhasegateError<"CONTENT_UNAVAILABLE"> {
+  const { name } = task ?? phase;
+  const what = `the workflow ${shown(workflowType)} has changed, and has no ${task ? "task" : "phase"} ${shown(name)} any more`;
+  return new PhasegateError("CONTENT_UNAVAILABLE", what, {
+    remedy: "The person who runs this can move the session to the workflow as it is now: `phasegate migrate`.",
+    details: { workflowType, phase: phase.number, task: task?.number, file: undefined },
+  });
+}
+
+/** Returns the newest structure of a workflow, if it is another one; undefined also if it can't be read. */
+async function newestStructure(
+  content: ContentProvider,
+  { type, revision }: WorkflowStructure,
+): Promise<WorkflowStructure | undefined> {
+  try {
+    const newest = (await content.definition(type))?.structure;
+    return newest?.revision === revision ? undefined : newest;
+  } catch (error) {
+    if (isPhasegateError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A phase or a task. */
+interface Named {
+  readonly number: number;
+  readonly name: string;
+}
+
+/** Finds a part by its name. One at the same number with a new name is the same part, unless the name was another part's. */
+function byName<T extends Named>(part: Named, before: readonly Named[], now: readonly T[]): T | undefined {
+  const same = now.filter(({ name }) => name === part.name);
+  const here = now.find(({ number }) => number === part.number);
+  if (same.length > 0) return same.find((one) => one === here) ?? same[0];
+  return before.some(({ name }) => name === here?.name) ? undefined : here;
 }
 
 /** Fills the placeholders of a text. */
