@@ -18,8 +18,8 @@ import type { Verifier } from "../ports/verifier.js";
 import { openIfThere, openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { BUILT_IN, createVerifiers } from "../verifiers/create-verifiers.js";
 import { ruleFault } from "../verifiers/rules.js";
-import { CHILD_CHECK } from "../workflow/child-workflow.js";
-import { type Diagnostic, unreadable, weakerGates } from "../workflow/diagnostic.js";
+import { CHILD_CHECK, childWorkflowOf } from "../workflow/child-workflow.js";
+import { type Diagnostic, type DiagnosticCode, unreadable, weakerGates } from "../workflow/diagnostic.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { FILE_MAX, GATE_FILES, METADATA_FILE, withoutMark } from "../workflow/files/workflow-files.js";
@@ -43,7 +43,7 @@ interface PlacedGate {
 }
 
 export function hasVerifiers({ gates = [] }: FoundFiles): boolean {
-  return gates.some(({ gate }) => checksOf(gate).length > 0);
+  return gates.some(({ gate }) => checksOf(gate).some(({ verifier }) => verifier !== CHILD_CHECK));
 }
 
 export interface FoundWorkflow extends FoundFiles {
@@ -111,7 +111,7 @@ async function readFolder(
   sandbox: Sandbox,
   type: string,
   folder: string,
-  host: GateHost,
+  host: GateHost & { readonly bases: BaseWorkflows },
 ): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(sandbox, type).read(host.bases);
   if (read === undefined) return undefined;
@@ -128,7 +128,11 @@ async function readFolder(
     const gate: GateDefinition = { kind: "plan", tasks: [], items: [], verify };
     gates.push({ gate, where: "each phase of a plan", file: METADATA_FILE });
   }
-  const found = [...(await weakerIn(read, source)), ...(await verifierFaults(gates, source, host))];
+  const found = [
+    ...(await weakerIn(read, source)),
+    ...(await missingChildren(gates, source, host.bases)),
+    ...(await verifierFaults(gates, source, host)),
+  ];
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...found] }, gates, source };
 }
 
@@ -141,6 +145,28 @@ async function weakerIn({ definition }: ReadWorkflow, source: FoundFiles["source
     ...{ ...warning, file: METADATA_FILE },
     ...placeOf(JSON.stringify(reasons[at]?.reason), text),
   }));
+}
+
+/** Returns the warnings about phases that are workflows which none of the folders has. */
+async function missingChildren(
+  gates: readonly PlacedGate[],
+  source: FoundFiles["source"],
+  folders: BaseWorkflows,
+): Promise<Diagnostic[]> {
+  const children = gates.flatMap(({ gate, ...place }) => {
+    const child = childWorkflowOf(gate);
+    return child === undefined ? [] : [{ ...place, type: child.type }];
+  });
+  const types = children.length === 0 ? [] : await folders.types();
+  const missing = children.filter(({ type }) => !types.includes(type));
+  return Promise.all(
+    missing.map(async ({ type, where, file }) => ({
+      ...{ file, severity: "warning", code: "CHILD_MISSING" satisfies DiagnosticCode },
+      message: `${where} is the workflow ${shown(type)}, which is not in ${folders.place}`,
+      hint: "Name its folder, too, or give --starters, or --pack: without it, no session can be started.",
+      ...placeOf(type, await source(file)),
+    })),
+  );
 }
 
 /** Returns a value in place of what a refused path has. */

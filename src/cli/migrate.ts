@@ -12,7 +12,7 @@ import { meantOr, shown } from "../workflow/names.js";
 import { argument, command, flag, parsed, required, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import type { OpenedSession } from "./opened.js";
-import { byOption, type Done, onEach, sourcesOf } from "./operate.js";
+import { byOption, type Done, leftBehind, onEach, sourcesOf } from "./operate.js";
 import { jsonOption, stateOption, workflowsOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
 import { counted, printable, type Terminal } from "./terminal.js";
@@ -141,9 +141,11 @@ async function migrate(
     const view = await session.migration({ accept });
     return { json: { moved: false, ...view }, text: dryText(view) };
   }
-  const { head } = await session.migrate({ by, accept });
+  const { head, childrenLeft } = await session.migrate({ by, accept });
+  const left = leftBehind(childrenLeft);
   const text = `moved to revision ${printable(head.revision)}, ${head.status} in phase ${head.phase}`;
-  return { json: { moved: true, from, to, status: head.status, phase: head.phase }, text };
+  const json = { moved: true, from, to, status: head.status, phase: head.phase, ...left.json };
+  return { json, text, warnings: left.warnings };
 }
 
 function dryText({ to, phases, returnsTo, needsAccept }: MigrationView): string {

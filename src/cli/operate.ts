@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { FilePlans } from "../content/file-plans.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
+import type { OpenChild } from "../phased/children.js";
 import type { Engine } from "../phased/engine.js";
 import { type EngineOptions, LIVING } from "../phased/options.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
@@ -136,8 +137,13 @@ A routed instance runs again at its step; its server asks the decider with the n
 A phased session is paused, a routed instance suspended: the same for different kinds of workflows.`,
     note: { text: "why, or what whoever resumes should know" },
     phased: async (session, { by, note }) => {
-      const { phase } = await session.pause({ by, note });
-      return { json: { status: "paused", phase }, text: `paused in phase ${phase}` };
+      const { phase, children } = await session.pause({ by, note });
+      const left = leftBehind(children, "they can go on, and count once this session is resumed");
+      return {
+        json: { status: "paused", phase, ...left.json },
+        text: `paused in phase ${phase}`,
+        warnings: left.warnings,
+      };
     },
     routed: async (session, { by, note }) => {
       const { status, currentStep: step } = await session.suspend({ by, note });
@@ -200,18 +206,32 @@ On a server that several people and agents share, agents see their own sessions 
 The log of a deleted session is removed. Back the state up first if you may need it: phasegate backup.`,
     note: { text: "why: kept with the id, as far as the state keeps it" },
     phased: remove,
-    routed: remove,
+    routed: async (session, { by, note }) => {
+      await session.delete({ by, note });
+      return { json: { status: "deleted" }, text: "deleted" };
+    },
   },
 };
+
+/** Returns what is said of children that a command leaves. */
+export function leftBehind(
+  children: readonly OpenChild[] | undefined,
+  becomes = "they count for nothing any more: end them with `phasegate delete`",
+): { readonly json: object; readonly warnings: readonly string[] } {
+  if (children === undefined) return { json: {}, warnings: [] };
+  const named = children.map(({ sessionId, status }) => `${sessionId} (${status})`).join(", ");
+  const count = children.length === 1 ? "1 child is" : `${children.length} children are`;
+  return { json: { childrenLeft: children }, warnings: [`phasegate: ${count} left: ${printable(named)}; ${becomes}`] };
+}
 
 async function assign(session: PhasedSession | Instance, { to = "", team, by, note }: OperateOptions): Promise<Done> {
   await session.assign({ name: to, team }, { by, note });
   return { json: { owner: to, team }, text: `belongs to ${printable(to)} now` };
 }
 
-async function remove(session: PhasedSession | Instance, { by, note }: OperateOptions): Promise<Done> {
-  await session.delete({ by, note });
-  return { json: { status: "deleted" }, text: "deleted" };
+async function remove(session: PhasedSession, { by, note }: OperateOptions): Promise<Done> {
+  const left = leftBehind((await session.delete({ by, note })).children);
+  return { json: { status: "deleted", ...left.json }, text: "deleted", warnings: left.warnings };
 }
 
 async function release(session: Instance, from: "failed" | "paused", { by, note }: OperateOptions): Promise<Done> {
@@ -227,13 +247,14 @@ async function movePast(
   const { head, structure } = await session.state();
   const result = await session[operation](meant ?? head.phase, { by, note });
   const { phase, nextPhase, skipped: also = [] } = result;
+  const left = leftBehind(result.children);
   const next = nextPhase === null ? "the workflow is complete" : `phase ${nextPhase.number} is next`;
   const skipped = also.length === 0 ? undefined : also.map((one) => one.phase);
   const status = nextPhase === null ? "completed" : "active";
   return {
-    json: { status, phase: nextPhase?.number ?? phase, passed: phase, skipped },
+    json: { status, phase: nextPhase?.number ?? phase, passed: phase, skipped, ...left.json },
     text: `phase ${phase} ${how}${skipped ? `, and rules skipped ${skipped.join(", ")}` : ""}; ${next}`,
-    warnings: unrecorded(result, structure, verifiers),
+    warnings: [...left.warnings, ...unrecorded(result, structure, verifiers)],
   };
 }
 

@@ -102,6 +102,8 @@ export interface MoveResult {
   readonly nextPhase: PhaseDefinition | null;
   /** The phases after it that the workflow's rules skipped. None if missing. */
   readonly skipped?: readonly SkippedPhase[];
+  /** The children that count for nothing any more and are not completed. None if missing, and in a repeated answer. */
+  readonly children?: readonly OpenChild[];
 }
 
 /** Hands a session over to another owner. */
@@ -184,6 +186,18 @@ async function childrenOf(context: EngineContext, head: SessionHead): Promise<re
   return (await import("./children.js")).openChildren(context, head);
 }
 
+/** Returns the children of the state before that the state after a command has no more; undefined if there are none. */
+async function leftBy(
+  context: EngineContext,
+  before: PhasedSession | undefined,
+  { head, replayed }: Pick<PhasedSession, "head"> & { readonly replayed: boolean },
+): Promise<readonly OpenChild[] | undefined> {
+  if (replayed) return undefined;
+  const kept = new Set(head.children?.map(({ sessionId }) => sessionId));
+  const left = before?.head.children?.filter(({ sessionId }) => !kept.has(sessionId)) ?? [];
+  return left.length === 0 ? undefined : (await import("./children.js")).openChildren(context, { children: left });
+}
+
 export async function movePast(
   context: EngineContext,
   id: SessionId,
@@ -191,11 +205,13 @@ export async function movePast(
   request: MoveRequest & { readonly phase: number },
 ): Promise<MoveResult> {
   const { phase, by, note: reason, idempotencyKey } = request;
+  const before = await context.kernel.newest(id);
   const outcome = await executeCommand(context, id, { type, phase, by, reason }, idempotencyKey);
   const entered = outcome.events.find(isOneOf("phase_entered"));
   const structure = await context.pinned.structure(outcome);
   const nextPhase = entered ? requirePhase(structure, entered.phase) : null;
-  return { sessionId: outcome.sessionId, phase, nextPhase, skipped: skippedIn(outcome.events, structure) };
+  const skipped = skippedIn(outcome.events, structure);
+  return { sessionId: outcome.sessionId, phase, nextPhase, skipped, children: await leftBy(context, before, outcome) };
 }
 
 export async function assign(
@@ -219,13 +235,21 @@ export async function migrate(
   context: EngineContext,
   id: SessionId,
   { by, accept: given, idempotencyKey }: MigrateRequest,
-): Promise<StateView> {
-  const { structure, tasks } = await newestFor(context, await loadSession(context, id));
+): Promise<MigrateResult> {
+  const before = await loadSession(context, id);
+  const { structure, tasks } = await newestFor(context, before);
   const accept = given && new Map(Object.entries(given));
   // The newest structure is no part of what the caller asks for: it may have changed when the call is repeated.
   const keyed = requestFor(idempotencyKey, ["migrate", by, ...(given === undefined ? [] : [given])]);
-  await executeCommand(context, id, { type: "migrate", structure, by, accept, tasks }, keyed);
-  return viewState(context, await loadSession(context, id));
+  const outcome = await executeCommand(context, id, { type: "migrate", structure, by, accept, tasks }, keyed);
+  const childrenLeft = await leftBy(context, before.session, outcome);
+  return { ...(await viewState(context, await loadSession(context, id))), ...(childrenLeft && { childrenLeft }) };
+}
+
+/** A session that was moved to the newest definition of its workflow. */
+export interface MigrateResult extends StateView {
+  /** The children that count for nothing any more and are not completed. None if missing, and in a repeated answer. */
+  readonly childrenLeft?: readonly OpenChild[];
 }
 
 /** What a migration would do to a session. */

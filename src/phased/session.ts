@@ -25,6 +25,7 @@ import type {
   Attributed,
   DeleteResult,
   MigrateRequest,
+  MigrateResult,
   MigrationView,
   MoveRequest,
   MoveResult,
@@ -333,7 +334,7 @@ export class Session<Phase extends number = number, Evidence extends Record<Phas
    * @throws {PhasegateError} `WORKFLOW_NOT_FOUND` when the workflow no longer exists.
    * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken or a verifier is missing.
    */
-  migrate(request: MigrateRequest): Promise<StateView> {
+  migrate(request: MigrateRequest): Promise<MigrateResult> {
     return this.#run("migrate", request);
   }
 

@@ -117,6 +117,7 @@ export const DIAGNOSTIC_CODES = {
   BASE_MISSING: "there is no workflow of the type that a workflow extends",
   BASE_BROKEN: "the workflow that a workflow extends can't be used",
   BASE_CIRCULAR: "workflows extend one another in a circle",
+  CHILD_MISSING: "a phase is a workflow that is not there",
   PHASE_UNKNOWN: "a change names a phase that the extended workflow does not have, or a task",
   DYNAMIC_CONTRADICTS: "the metadata says both that phases come from a plan and that they don't",
   TEMPLATE_MISSING: "a template of the phases or tasks of a plan is missing",

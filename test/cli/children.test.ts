@@ -49,4 +49,18 @@ describe("a session with a phase that is a workflow", () => {
     expect(stdout).toMatch(new RegExp(`session ${second}, commit \\d+: gone: `));
     expect(code).toBe(0);
   });
+
+  it("names the children that a command leaves", async () => {
+    const { engine, session, command } = await release();
+    const { sessionId: open } = await session.startChild();
+    const paused = await command("suspend", session.id, "--by", "ann");
+    expect(paused).toMatchObject({
+      ...{ code: 0, stdout: `${session.id}: paused in phase 2\n` },
+      stderr: `phasegate: 1 child is left: ${open} (active); they can go on, and count once this session is resumed\n`,
+    });
+    await session.resume();
+    const { stdout } = await command("delete", session.id, "--by", "ann", "--json");
+    expect(JSON.parse(stdout).done).toMatchObject([{ childrenLeft: [{ sessionId: open, status: "active" }] }]);
+    expect((await engine.session(open).state()).status).toBe("active");
+  });
 });

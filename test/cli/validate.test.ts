@@ -64,6 +64,27 @@ describe("phasegate validate", () => {
     expect(stdout).toContain("ok      small\n1 workflow: 0 errors, 1 warning\n");
   });
 
+  it("warns of a phase whose workflow is in none of the folders", async () => {
+    const parent = {
+      "release/metadata.json":
+        '{"workflow_type": "release", "name": "Release", "description": "Two parts", "version": "1.0.0", "category": "x", "estimated_duration": "1 hour", "phases": [{"phase_number": 1, "phase_name": "Part"}]}',
+      "release/phases/1/phase.md": "# Part\n",
+      "release/phases/1/gate-definition.yaml": "workflow: small\n",
+    };
+    const [folder, other] = [await folderOf(parent), await folderOf(SMALL)];
+    const { code, stdout } = await run("validate", folder);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      `phases/1/gate-definition.yaml:1:11: warning: phase 1 is the workflow "small", which is not in ${folder}\n`,
+    );
+    expect((await run("validate", folder, other)).stdout).toBe(
+      "ok      release\nok      small\n2 workflows: 0 errors, 0 warnings\n",
+    );
+    // Alone, it still finds those beside it.
+    await writeFiles(folder, SMALL);
+    expect((await run("validate", join(folder, "release"))).stdout).toContain("1 workflow: 0 errors, 0 warnings\n");
+  });
+
   it("refuses with --strict what it only warns of, such as a phase that requires nothing", async () => {
     const { "small/phases/1/gate-definition.yaml": _, ...open } = SMALL;
     const folder = await folderOf(open);

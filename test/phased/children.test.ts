@@ -208,6 +208,27 @@ describe("the children that a session leaves behind", () => {
     expect((await engine.session(third.sessionId).state()).orphaned).toContain("is gone");
   });
 
+  it("are named by a migration that leaves the phase, and by a skip", async () => {
+    const storage = new MemoryStorage();
+    const { session } = await built(MAIN, ["a"], storage);
+    const child = await session.startChild();
+    const { definition, phases } = parentOf(MAIN);
+    const { type, name, description } = definition.structure;
+    const first = { name: "Threats", content: "Think.", gate: { fields: { threats: { type: "list" } } } } as const;
+    const numbered = phases.map((phase) => ({ ...phase, number: undefined, skippable: true }));
+    const newer = defineWorkflow({ type, name, description, revision: "2", phases: [first, ...numbered] });
+    const later = createEngine({ storage, content: new MemoryContent({ workflows: [newer, review] }) });
+    const moved = later.session(session.id);
+    const left = [{ sessionId: child.sessionId, status: "active" }];
+    expect(await moved.migrate({ by: "ann" })).toMatchObject({ currentPhase: 1, childrenLeft: left });
+    await moved.completePhase(1, { threats: [] });
+    await moved.completePhase(2, { files: ["a"], main: "m" });
+    const { sessionId } = await moved.startChild();
+    const why = { by: "ann", note: "reviewed by hand", idempotencyKey: "k" };
+    expect((await moved.skipPhase(3, why)).children).toEqual([{ sessionId, status: "active" }]);
+    expect((await moved.skipPhase(3, why)).children).toBeUndefined();
+  });
+
   it("go on while the session is paused, and count afterwards", async () => {
     const { engine, session } = await built(MAIN);
     const { sessionId } = await session.startChild();

@@ -1,6 +1,13 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+import {
+  type ContentProvider,
+  createEngine,
+  defineWorkflow,
+  MemoryContent,
+  MemoryStorage,
+  type Workflow,
+} from "phasegate";
 import { FileContent } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -11,7 +18,7 @@ import { writeFiles } from "../support/write-files.js";
 type Phases = Readonly<Record<string, { readonly text?: string; readonly tasks?: readonly string[] }>>;
 
 interface Source {
-  readonly content: FileContent | MemoryContent;
+  readonly content: ContentProvider;
   readonly change: (phases: Phases) => Promise<void>;
 }
 
@@ -38,24 +45,27 @@ async function folder(phases: Phases): Promise<Source> {
   return { content: new FileContent({ roots: [root] }), change };
 }
 
+/** Returns a workflow in code; each change registers a new revision beside those before it, as a host does. */
 async function code(phases: Phases): Promise<Source> {
-  let now = phases;
-  let revision = 0;
-  const definition = () =>
-    defineWorkflow({
-      ...{ type: "flow", revision: `r${revision}`, name: "Flow", description: "Changes" },
-      phases: Object.entries(now).map(([name, { text = textOf(name), tasks = [] }]) => ({
+  const workflows: Workflow[] = [];
+  const define = async (named: Phases) => {
+    const definition = defineWorkflow({
+      ...{ type: "flow", revision: `r${workflows.length}`, name: "Flow", description: "Changes" },
+      phases: Object.entries(named).map(([name, { text = textOf(name), tasks = [] }]) => ({
         ...{ name, content: () => text },
         tasks: tasks.map((task) => ({ name: task, content: () => textOf(task) })),
       })),
     });
-  const content = new MemoryContent({ workflows: [definition()] });
-  const change = async (next: Phases) => {
-    now = next;
-    revision += 1;
-    content.register(definition());
+    workflows.push(definition);
   };
-  return { content, change };
+  await define(phases);
+  const now = () => new MemoryContent({ workflows });
+  const content: ContentProvider = {
+    list: () => now().list(),
+    definition: (...asked) => now().definition(...asked),
+    text: (...asked) => now().text(...asked),
+  };
+  return { content, change: define };
 }
 
 describe.each([
