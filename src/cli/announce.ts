@@ -1,10 +1,10 @@
 /** Logs which workflows a server has, and what is wrong with them or missing for them. */
 import type { Logger } from "pino";
 import type { Engine } from "../phased/engine.js";
+import { countOlder } from "../phased/revisions.js";
 import { approvalOf } from "../phased/state/decide-gate.js";
 import { missingVerifiers, type Verifiers } from "../phased/verify/run-verifiers.js";
 import type { ContentProvider, RoutedSource, WorkflowListing } from "../ports/content-provider.js";
-import { countOlder } from "../read/revisions.js";
 import { aboutVerifier } from "../workflow/built-in-verifiers.js";
 import { missingWorkflows } from "../workflow/child-workflow.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";

@@ -15,7 +15,7 @@ import type { OpenedSession } from "./opened.js";
 import { byOption, type Done, leftBehind, onEach, sourcesOf } from "./operate.js";
 import { jsonOption, stateOption, workflowsOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
-import { counted, printable, type Terminal } from "./terminal.js";
+import { counted, print, printable, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, trustOptions, verifierOptions } from "./trust.js";
 
 const HELP = `
@@ -85,7 +85,12 @@ async function migrateAll(
   const sources = await sourcesOf(options);
   if (workflow !== undefined) await requireWorkflow(workflow, sources.content);
   const setup = { ...(await readTrust(options)), verifiers, ...sources };
-  const chosen = workflow === undefined ? ids : (storage: StorageAdapter) => openSessions(storage, workflow);
+  const openOn = async (storage: StorageAdapter, type: string) => {
+    const open = await openSessions(storage, type);
+    if (open.length === 0 && !options.json) print(terminal, `there is no open session on ${printable(type)}`);
+    return open;
+  };
+  const chosen = workflow === undefined ? ids : (storage: StorageAdapter) => openOn(storage, workflow);
   const unused = new Set(Object.keys(options.accept ?? {}));
   const code = await onEach("migrate", chosen, { options, setup }, terminal, (opened, id) =>
     migrate(opened, id, options, unused),

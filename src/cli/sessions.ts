@@ -2,9 +2,9 @@
 import type { Writable } from "node:stream";
 import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../engine/lists.js";
 import { DEFAULT_LIMITS, LIVING } from "../phased/options.js";
+import { isOnOlder, newestRevisions, type Revisions } from "../phased/revisions.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
 import { isChosen } from "../read/filter.js";
-import { isOnOlder, newestRevisions, type Revisions } from "../read/revisions.js";
 import { defined } from "../workflow/json.js";
 import { age, bare, choice, command, flag, parsed, required, text, type Values, wholeNumber } from "./command.js";
 import { EXIT } from "./exit-codes.js";

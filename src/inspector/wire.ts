@@ -3,7 +3,8 @@
  * the stream, and the bodies of requests. The page imports these types alone, and none of the engine's code.
  */
 import type { RegistrationOptions } from "../approval/passkey.js";
-import type { Drawing, Kind, ListedSession, OlderSessions } from "../read/model.js";
+import type { OlderSessions } from "../phased/revisions.js";
+import type { Drawing, Kind, ListedSession } from "../read/model.js";
 import type { HostAction } from "./requests.js";
 
 export type { ActionBody, AnswerBody, ChallengeBody, HostAction } from "./requests.js";

@@ -1,6 +1,6 @@
 /** The workflows that there are: phases, gates and graphs; of broken ones, what is wrong and where. */
 import { draw, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
-import { countOlder } from "../read/revisions.js";
+import { countOlder } from "../phased/revisions.js";
 import type { InspectorSources } from "../read/sources.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";

@@ -47,12 +47,6 @@ export const sessionList = z.object({
 });
 export type SessionList = z.infer<typeof sessionList>;
 
-/** How many open sessions are on an older revision; `more` if not all sessions were looked at. */
-export interface OlderSessions {
-  readonly count: number;
-  readonly more?: true;
-}
-
 /** A value that is not as it was. Long texts are given as a difference of lines. */
 const difference = z.object({
   /** With dots. */

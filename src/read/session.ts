@@ -5,6 +5,7 @@ import { isPhasegateError } from "../errors.js";
 import { claimedIds, TASKS_FIELD } from "../gate/plan-gate.js";
 import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
+import { isOnOlder, newestRevisions } from "../phased/revisions.js";
 import type { Session } from "../phased/session.js";
 import type { Waived } from "../phased/state/events.js";
 import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
@@ -31,7 +32,6 @@ import type {
   SessionDetail,
 } from "./model.js";
 import { phaseState } from "./phase-state.js";
-import { isOnOlder, newestRevisions } from "./revisions.js";
 import { type InspectorSources, notThere, RecordedReader, type Source } from "./sources.js";
 import { evidenceOf, waitingIn, waitingInstance } from "./waiting.js";
 

@@ -38,6 +38,13 @@ describe("phasegate migrate", () => {
     expect(await cli(ahead)).toEqual({ code: 0, stderr: "", stdout: `${ahead}: nothing to do\n` });
   });
 
+  it("says if no open session is on a workflow", async () => {
+    const { cli, engine, ahead, fresh } = await aState();
+    for (const id of [ahead, fresh]) await engine.session(id).delete({ by: "ann" });
+    const stdout = "there is no open session on flow_v1\n";
+    expect(await cli("--workflow", "flow_v1")).toEqual({ code: 0, stderr: "", stdout });
+  });
+
   it("shows what would be done, and does it for all open sessions of a workflow", async () => {
     const { cli, change, engine, ahead, fresh, state } = await aState();
     await change("Survey", "Model", "Write", "Ship");

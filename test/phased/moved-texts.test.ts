@@ -3,13 +3,15 @@ import { join } from "node:path";
 import {
   type ContentProvider,
   createEngine,
+  createWorkflowTool,
   defineWorkflow,
   MemoryContent,
   MemoryStorage,
   type Workflow,
 } from "phasegate";
 import { FileContent } from "phasegate/fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { contentUnavailable } from "../../src/content/answers.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
 import { writeFiles } from "../support/write-files.js";
@@ -80,7 +82,7 @@ describe.each([
     const { sessionId } = await engine.start({ workflowType: "flow", target: "a" });
     const session = engine.session(sessionId);
     await session.completePhase(1, {});
-    return { ...source, session };
+    return { ...source, engine, session };
   }
 
   it("are those of its own phases and tasks, whatever numbers they have by now", async () => {
@@ -90,6 +92,18 @@ describe.each([
     expect((await session.task(2, 1)).content.text).toBe(textOf("Read"));
     expect((await session.task(2, 2)).content.text).toBe(textOf("Write"));
     expect((await session.phase(1)).content.text).toBe(textOf("One"));
+  });
+
+  it("are of a session that lists show on an older revision, with a folder that is gone, too", async () => {
+    const { change, session, engine } = await started();
+    const tool = createWorkflowTool(engine);
+    const rows = async () => (await tool.dispatch({ action: "list_sessions" })).sessions;
+    expect(await rows()).toMatchObject([{ session_id: session.id }]);
+    expect(JSON.stringify(await rows())).not.toContain("on_older_revision");
+    await change({ Zero: {}, ...before });
+    expect(await rows()).toMatchObject([{ session_id: session.id, on_older_revision: true }]);
+    vi.spyOn(engine, "listWorkflows").mockRejectedValue(contentUnavailable("flow", { phase: 1 }, "it is gone"));
+    expect(await rows()).toEqual([expect.not.objectContaining({ on_older_revision: true })]);
   });
 
   it("are the new ones of phases that keep their number, and of those that have another name", async () => {

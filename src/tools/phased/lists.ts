@@ -3,6 +3,7 @@
 import type { BrokenSession } from "../../engine/lists.js";
 import { conceal } from "../../gate/check-gate.js";
 import type { RefusedStep } from "../../phased/phased.js";
+import { isOnOlder, newestRevisions } from "../../phased/revisions.js";
 import { NOTE_MAX, tooLong } from "../../phased/state/commands.js";
 import type { SessionFacts } from "../../phased/views.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
@@ -105,10 +106,14 @@ async function listSessions(
   context: ToolContext,
   { status, cursor: from }: ParametersOf<"list_sessions">,
 ): Promise<WireObject> {
+  const newest = await newestRevisions(context.engine);
   const filter = status === undefined ? (["active", "paused", "completed", "failed"] as const) : [status];
   for (let limit = SESSIONS_A_PAGE; ; limit = Math.floor(limit / 2)) {
     const page = await context.engine.listSessions({ status: filter, limit, cursor: from });
-    const sessions = page.items.map(sessionEntry);
+    const sessions = page.items.map((session) => ({
+      ...sessionEntry(session),
+      on_older_revision: isOnOlder(session, newest) || undefined,
+    }));
     const broken = page.broken?.map(brokenEntry);
     if (limit > 1 && !fits([sessions, broken], context.maxChars - ENVELOPE)) continue;
     const { total, cursor } = page;

@@ -3,17 +3,26 @@
  * them, by `phasegate migrate`. Sessions that are over are not among them, nor those whose workflow can't be read.
  */
 import type { ListedSession } from "../engine/lists.js";
-import type { Engine } from "../phased/engine.js";
-import { LIVING } from "../phased/options.js";
+import { isPhasegateError } from "../errors.js";
 import { defined } from "../workflow/json.js";
-import type { OlderSessions } from "./model.js";
+import type { Engine } from "./engine.js";
+import { LIVING } from "./options.js";
+
+/** How many open sessions are on an older revision; `more` if not all sessions were looked at. */
+export interface OlderSessions {
+  readonly count: number;
+  readonly more?: true;
+}
 
 /** The newest revision of each phased workflow that can be read. */
 export type Revisions = ReadonlyMap<string, string>;
 
-/** Returns the newest revisions of the workflows of an engine. */
+/** Returns the newest revisions of the workflows of an engine; none if they can't be listed, which hides no session. */
 export async function newestRevisions(engine: Pick<Engine, "listWorkflows">): Promise<Revisions> {
-  const listings = await engine.listWorkflows();
+  const listings = await engine.listWorkflows().catch((error: unknown) => {
+    if (isPhasegateError(error)) return [];
+    throw error;
+  });
   return new Map(
     listings.flatMap((one) => (one.status === "ready" ? [[one.type, one.definition.structure.revision] as const] : [])),
   );
