@@ -33,8 +33,8 @@ import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
 
 const HELP = `
 Each line is JSON: one commit with its payloads. The last line has a digest of the others, so that a truncated file
-is noticed. The file contains all evidence: protect it like the state. A session whose log is damaged is skipped and
-listed, and the exit code is 1.`;
+is noticed. The file contains all evidence: protect it like the state. A filter takes a session without its children,
+unless they match it, too. A session whose log is damaged is skipped and listed, and the exit code is 1.`;
 
 export const exportCommand = command({
   name: "export",
