@@ -1,4 +1,4 @@
-/** The reference as Markdown, a page for each entry point of package.json: `npm run docs`. */
+/** The reference as Markdown: a page for each entry point of package.json, and one for each of its names: `npm run docs`. */
 import { readFileSync } from "node:fs";
 
 const { exports } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
@@ -11,7 +11,9 @@ export default {
   entryPoints: entries.map((name) => `src/${name || "index"}.ts`),
   plugin: ["typedoc-plugin-markdown"],
   out: "docs/api",
-  outputFileStrategy: "modules",
+  outputFileStrategy: "members",
+  groupOrder: ["Functions", "Classes", "Variables", "Interfaces", "Type Aliases"],
+  indexFormat: "table",
   entryFileName: "README",
   hidePageHeader: true,
   hideBreadcrumbs: true,

@@ -71,7 +71,9 @@ function pages() {
   const docs = globSync("docs/**/*.md").map((path) => path.replaceAll("\\", "/"));
   // The pages of docs/api are made of doc comments, whose examples are few and short.
   const written = docs.filter((path) => !path.startsWith("docs/api/")).sort();
-  return ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...written].filter((path) => existsSync(path));
+  return ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "site/home.md", ...written].filter((path) =>
+    existsSync(path),
+  );
 }
 
 /** Reports code without a source: of a language that needs one, or more or less often than is counted. */

@@ -13,7 +13,8 @@ const REPOSITORY = "https://github.com/OWNER/phasegate/blob/main/";
 const INDEX = "docs/README.md";
 /** Pages that are not in docs/, and those that have another name on the site, by their files. */
 const RENAMED: Readonly<Record<string, string>> = {
-  "README.md": "index.md",
+  "site/home.md": "index.md",
+  "README.md": "overview.md",
   "ARCHITECTURE.md": "architecture.md",
   "CHANGELOG.md": "changelog.md",
   [INDEX]: "contents.md",
@@ -27,6 +28,8 @@ export interface Entry {
   readonly title: string;
   /** What docs/README.md says about it, in Markdown; `""` if it says nothing. */
   readonly about: string;
+  /** The other pages of its folder, if it stands for all of them. */
+  readonly below: readonly Entry[];
 }
 
 /** Pages under one heading of docs/README.md. */
@@ -37,6 +40,14 @@ export interface Section {
 
 /** Returns the files that are pages, from the root of the repository. */
 export function pageFiles(): readonly string[] {
+  files ??= findPages();
+  return files;
+}
+
+/** Each link asks for them. */
+let files: readonly string[] | undefined;
+
+function findPages(): readonly string[] {
   const docs = globSync("docs/**/*.md", { cwd: ROOT }).map((file) => file.replaceAll("\\", "/"));
   // The list of entry points that typedoc writes: docs/README.md has the same list.
   const pages = docs.filter((file) => file !== "docs/api/README.md").sort();
@@ -46,10 +57,10 @@ export function pageFiles(): readonly string[] {
 /** Returns the folders and files of the repository's root that have no pages, as patterns for VitePress. */
 export function excluded(): string[] {
   const inRoot = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) => {
-    if (entry.isDirectory()) return entry.name === "docs" ? [] : [`${entry.name}/**`];
+    if (entry.isDirectory()) return ["docs", "site"].includes(entry.name) ? [] : [`${entry.name}/**`];
     return entry.name.endsWith(".md") && !Object.hasOwn(RENAMED, entry.name) ? [entry.name] : [];
   });
-  return [...inRoot, "docs/api/README.md"];
+  return [...inRoot, "site/dist/**", "docs/api/README.md"];
 }
 
 /** Returns where on the site a file's page is: `hosts.md` for docs/hosts.md. A folder's README.md is its first page. */
@@ -88,16 +99,16 @@ export function fragmentOf(heading: string): string {
     .replace(/\s/g, "-");
 }
 
-/** Returns the pages that docs/README.md lists, by its headings; those that typedoc has written are in "Reference". */
+/** The page of an entry point. The pages of its names are reached from it. */
+const ENTRY_POINT = /^docs\/api\/[^/]+\/README\.md$/;
+
+/** Returns the pages that docs/README.md lists, by its headings; those of the entry points are in "Reference". */
 export function sections(): Section[] {
   const [, ...parts] = readFileSync(join(ROOT, INDEX), "utf8").split(/^## /m);
   return parts.map((part) => {
     const title = part.slice(0, part.indexOf("\n"));
-    const generated = pageFiles().filter((file) => title === "Reference" && file.startsWith("docs/api/"));
-    return {
-      title,
-      pages: [...listedIn(part), ...generated.map((file) => ({ file, title: titleOf(file), about: "" }))],
-    };
+    const generated = pageFiles().filter((file) => title === "Reference" && ENTRY_POINT.test(file));
+    return { title, pages: [...listedIn(part), ...generated.map(entryOf)] };
   });
 }
 
@@ -105,18 +116,18 @@ export function sections(): Section[] {
 const ITEM = /^(?:- |\| )\[[^\]]*\]\((?<link>[^)#]+\.md)\)(?: \| |:\s+)?(?<about>[^|\n]*)/gm;
 
 function listedIn(part: string): Entry[] {
-  return [...part.matchAll(ITEM)].flatMap(({ groups: { link = "", about = "" } = {} }) => {
+  return [...part.matchAll(ITEM)].map(({ groups: { link = "", about = "" } = {} }) => {
     const file = posix.join(posix.dirname(INDEX), link);
     // The README.md of a folder stands for all its pages.
     const folder = /^docs\/.+\/README\.md$/.test(file) ? posix.dirname(file) : undefined;
     const others = pageFiles().filter((other) => other !== file && posix.dirname(other) === folder);
-    return [{ file, title: titleOf(file), about: about.trim() }, ...others.map(entryOf)];
+    return { file, title: titleOf(file), about: about.trim(), below: others.map(entryOf) };
   });
 }
 
 /** Returns a page that docs/README.md does not describe itself. */
 function entryOf(file: string): Entry {
-  return { file, title: titleOf(file), about: "" };
+  return { file, title: titleOf(file), about: "", below: [] };
 }
 
 function titleOf(file: string): string {

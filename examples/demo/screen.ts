@@ -5,7 +5,8 @@ type Style = Parameters<typeof styleText>[0];
 /** An answer of the tool. */
 export type Answer = Record<string, unknown>;
 
-const WIDTH = 104;
+/** Longer lines are cut; a recording wants them whole. */
+const WIDTH = Number(process.env.DEMO_WIDTH ?? 104);
 
 /** A text in colours, where standard output has some. */
 export function styled(style: Style, text: string): string {

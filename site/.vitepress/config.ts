@@ -1,12 +1,14 @@
 /** The documentation as a site: `npm run site` builds it into site/dist. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { defineConfig, type MarkdownOptions } from "vitepress";
+import { type DefaultTheme, defineConfig, type MarkdownOptions } from "vitepress";
 import { flowchartHtml } from "../drawings.ts";
-import { addressOf, excluded, fragmentOf, pageFiles, placeOf, ROOT, sections, siteLink } from "../pages.ts";
+import { addressOf, type Entry, excluded, fragmentOf, pageFiles, placeOf, ROOT, sections, siteLink } from "../pages.ts";
 
 const manifest: { readonly description: string } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const contents = sections();
+/** The icon of the inspector's page. */
+const ICON = `data:image/svg+xml,${encodeURIComponent(readFileSync(join(ROOT, "src/inspector/page/icon.svg"), "utf8").trim())}`;
 /** Where README has its pictures from, so that npm shows them. */
 const PICTURES = "https://raw.githubusercontent.com/OWNER/phasegate/main/docs/images/";
 
@@ -14,8 +16,7 @@ export default defineConfig({
   title: "phasegate",
   description: manifest.description,
   lang: "en",
-  // Without an icon, browsers ask the server for /favicon.ico.
-  head: [["link", { rel: "icon", href: "data:," }]],
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: ICON }]],
   srcDir: "..",
   outDir: "dist",
   srcExclude: excluded(),
@@ -34,7 +35,14 @@ export default defineConfig({
     },
   },
   themeConfig: {
-    search: { provider: "local" },
+    logo: ICON,
+    // A name is mostly looked for because of what one does with it.
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: { searchOptions: { boostDocument: (page: string) => (page.includes("/api/") ? 0.2 : 1) } },
+      },
+    },
     outline: [2, 3],
     nav: contents.map(({ title, pages: [first] }) => ({
       text: title,
@@ -43,7 +51,7 @@ export default defineConfig({
     sidebar: contents.map(({ title, pages }) => ({
       text: title,
       collapsed: false,
-      items: pages.map((page) => ({ text: page.title, link: addressOf(page.file) })),
+      items: pages.map(sidebarItem),
     })),
     socialLinks: [{ icon: "github", link: "https://github.com/OWNER/phasegate" }],
   },
@@ -52,6 +60,11 @@ export default defineConfig({
     writeFileSync(join(outDir, "llms-full.txt"), llmsFull());
   },
 });
+
+function sidebarItem({ file, title, below }: Entry): DefaultTheme.SidebarItem {
+  const item = { text: title, link: addressOf(file) };
+  return below.length === 0 ? item : { ...item, collapsed: true, items: below.map(sidebarItem) };
+}
 
 type MarkdownIt = Parameters<NonNullable<MarkdownOptions["config"]>>[0];
 
@@ -89,11 +102,17 @@ function drawFlowcharts(md: MarkdownIt): void {
   };
 }
 
+function withBelow(page: Entry): readonly Entry[] {
+  return [page, ...page.below];
+}
+
 /** The pages, for models: https://llmstxt.org. */
 function llmsIndex(): string {
   const lines = contents.flatMap(({ title, pages }) => [
     `\n## ${title}\n`,
-    ...pages.map((page) => `- [${page.title}](${addressOf(page.file)})${page.about === "" ? "" : `: ${page.about}`}`),
+    ...pages
+      .flatMap(withBelow)
+      .map((page) => `- [${page.title}](${addressOf(page.file)})${page.about === "" ? "" : `: ${page.about}`}`),
   ]);
   return `# phasegate\n\n> ${manifest.description}\n${lines.join("\n")}\n`;
 }
@@ -101,7 +120,7 @@ function llmsIndex(): string {
 /** All pages but the generated reference, in reading order. */
 function llmsFull(): string {
   const files = contents
-    .flatMap(({ pages }) => pages.map(({ file }) => file))
+    .flatMap(({ pages }) => pages.flatMap(withBelow).map(({ file }) => file))
     .filter((file) => !file.includes("/api/"));
   return ["README.md", ...files].map((file) => readFileSync(join(ROOT, file), "utf8").trim()).join("\n\n---\n\n");
 }

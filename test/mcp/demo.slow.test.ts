@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -20,5 +20,10 @@ describe("the demo", () => {
     expect(stdout).not.toContain("\u001b");
     expect(stdout.split("\n").every((line) => line.length <= 140)).toBe(true);
     expect(readdirSync(folder)).toEqual([]);
+    // The lines of it that README and the site show: a long one is cut here, and broken there.
+    const words = (text: string) => text.replace(/\s+/g, " ").trim();
+    const recorded = readFileSync("examples/demo/refusal.txt", "utf8").split(/\n(?! {12})/);
+    expect(recorded.length).toBeGreaterThan(6);
+    for (const line of recorded) expect(words(stdout)).toContain(words(line).slice(0, 90));
   }, 120_000);
 });

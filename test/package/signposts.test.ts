@@ -56,17 +56,23 @@ describe("signposts", () => {
   });
 
   it("are in docs/README.md for every page, which the site's sidebar is made from", () => {
-    const listed = sections().flatMap(({ pages }) => pages.map(({ file }) => file));
+    const listed = sections().flatMap(({ pages }) => pages.flatMap((page) => [page, ...page.below]));
     expect(sections().map(({ title }) => title)).toEqual(["Start", "Guides", "Reference", "Design"]);
     // The first two lead to the others.
-    const [home, ...others] = pageFiles().filter((page) => page !== "docs/README.md");
-    expect(home).toBe("README.md");
-    expect(listed.sort()).toEqual(others.sort());
+    const [home, readme, ...others] = pageFiles().filter(
+      // The page of an entry point lists those of its names.
+      (page) => page !== "docs/README.md" && !/^docs\/api\/[^/]+\/.+\//.test(page),
+    );
+    expect([home, readme]).toEqual(["site/home.md", "README.md"]);
+    expect(listed.map(({ file }) => file).sort()).toEqual(others.sort());
+    const starters = sections().flatMap(({ pages }) => pages.filter(({ below }) => below.length > 0));
+    expect(starters.map(({ title }) => title)).toEqual(["Starters"]);
   });
 
   it("lead to a page of the site, or to a file on GitHub", () => {
-    expect(addressOf("README.md")).toBe("/");
-    expect(addressOf("docs/api/index.md")).toBe("/api/");
+    expect(addressOf("site/home.md")).toBe("/");
+    expect(addressOf("README.md")).toBe("/overview.html");
+    expect(addressOf("docs/api/index/README.md")).toBe("/api/index/");
     expect(addressOf("docs/starters/README.md")).toBe("/starters/");
     expect(addressOf("docs/README.md")).toBe("/contents.html");
     expect(siteLink("docs/hosts.md", "running.md#limits")).toBe("/running.html#limits");
