@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import type { EngineNotifications, SessionNotification } from "../../phased/notifications.js";
 import type { InstanceNotification, RoutedNotificationMap } from "../../routed/notifications.js";
 import { linkTo } from "../../runtime/notifier.js";
-import { brief } from "../../tools/wire.js";
 import { singleLine } from "../../workflow/report.js";
 
 /** The type, the time and the data are members of a payload of Standard Webhooks. */
@@ -47,13 +46,13 @@ const TEXT_MAX = 800;
 
 export function phasedApproval(asked: EngineNotifications["approvalRequested"], phaseName?: string): Message {
   const { phase, prompt, approvers, link } = asked;
-  const data = { ...phasedData(asked, phase, phaseName), question: brief(prompt, LONG), approvers, link };
+  const data = { ...phasedData(asked, phase, phaseName), question: cut(prompt, LONG), approvers, link };
   return messageOf("approval.requested", asked.at, data, `Approval asked of ${whom(approvers)}: ${line(prompt, 300)}`);
 }
 
 export function phasedWaiver(asked: EngineNotifications["waiverRequested"], phaseName?: string): Message {
   const { phase, fields, reason, approvers, link } = asked;
-  const data = { ...phasedData(asked, phase, phaseName), fields, reason: brief(reason, LONG), approvers, link };
+  const data = { ...phasedData(asked, phase, phaseName), fields, reason: cut(reason, LONG), approvers, link };
   const what = `Waiver of ${line(fields.join(", "), SHORT)} asked of ${whom(approvers)}: ${line(reason, 300)}`;
   return messageOf("waiver.requested", asked.at, data, what);
 }
@@ -67,13 +66,13 @@ export function phasedFailure(failed: EngineNotifications["failed"], page: Page,
 
 export function routedApproval(asked: RoutedNotificationMap["approvalRequested"]): Message {
   const { step, prompt, approvers, link } = asked;
-  const data = { ...routedData(asked), phaseName: step, question: brief(prompt, LONG), approvers, link };
+  const data = { ...routedData(asked), phaseName: step, question: cut(prompt, LONG), approvers, link };
   return messageOf("approval.requested", asked.at, data, `Approval asked of ${whom(approvers)}: ${line(prompt, 300)}`);
 }
 
 export function routedFailure(failed: RoutedNotificationMap["failed"], page: Page): Message {
   const { sessionId, at } = failed;
-  const reason = brief(failed.reason, LONG);
+  const reason = cut(failed.reason, LONG);
   const data = { ...routedData(failed), reason, ...linkTo(page, { sessionId }) };
   return messageOf("session.failed", at, data, `Session failed: ${line(reason, 300)}`);
 }
@@ -85,7 +84,7 @@ export function damagedLog(
   at: string,
   page: Page,
 ): Message {
-  const data = { kind, sessionId, reason: brief(reason, LONG), ...linkTo(page, { sessionId }) };
+  const data = { kind, sessionId, reason: cut(reason, LONG), ...linkTo(page, { sessionId }) };
   // Each server finds it at another time.
   const same = { sessionId, reason };
   return messageOf("log.damaged", at, data, `Log damaged or edited: ${line(reason, 300)}`, same);
@@ -104,10 +103,11 @@ function messageOf(
 ): Message {
   const { kind, sessionId, workflow, target, phase, phaseName } = data;
   const work = [workflow, target].filter((part) => part !== undefined).join(" on ");
-  const named = kind === "routed" ? "step" : `phase ${phase}`;
-  const place = phaseName === undefined ? phase && named : `${named} ${phaseName}`;
-  const where = [work, place, `session ${sessionId}`].filter((part) => part !== "" && part !== undefined);
-  const text = `${what} (${where.map((part) => line(`${part}`, SHORT)).join(", ")})`;
+  const step = kind === "routed" && phaseName !== undefined ? `step ${phaseName}` : "";
+  const place =
+    phase === undefined ? step : phaseName === undefined ? `phase ${phase}` : `phase ${phase}: ${phaseName}`;
+  const where = [work, place, `session ${sessionId}`].filter((part) => part !== "");
+  const text = `${what} (${where.map((part) => line(part, SHORT)).join(", ")})`;
   return { type, id: idOf({ type, ...same }), timestamp, text: line(text, TEXT_MAX), data };
 }
 
@@ -129,7 +129,11 @@ function whom(approvers: readonly string[] | undefined): string {
   return approvers === undefined ? "any approver" : line(approvers.join(" or "), SHORT);
 }
 
-/** A cut leaves no half of a character: not every receiver reads one. */
 function line(text: string, max: number): string {
-  return brief(singleLine(text), max).toWellFormed();
+  return cut(singleLine(text), max);
+}
+
+/** Leaves no half of a character at the end: not every receiver reads one. */
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

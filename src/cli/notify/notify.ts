@@ -31,8 +31,8 @@ import {
 import { Outbox } from "./outbox.js";
 import { type NotifyOptions, openReceivers } from "./receivers.js";
 
-/** The time for messages on their way when the server ends, in milliseconds. */
-const END_MS = 3000;
+/** The time for messages on their way when the server ends, in milliseconds. Clients kill a server after two seconds. */
+const END_MS = 1500;
 
 /** The time for reading the name of a phase, in milliseconds. */
 const NAME_MS = 5000;
