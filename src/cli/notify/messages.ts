@@ -10,7 +10,7 @@ export interface Message {
   readonly type: "approval.requested" | "waiver.requested" | "session.failed" | "log.damaged";
   /** The same for the same event: in every try, and from every server that tells of it. */
   readonly id: string;
-  /** The time of the event: ISO 8601, UTC. */
+  /** The time of the event, and of a damaged log the time at which it was read: ISO 8601, UTC. */
   readonly timestamp: string;
   /** One line for a person, without the link. Parts of it may be an agent's words. */
   readonly text: string;
@@ -47,34 +47,34 @@ const TEXT_MAX = 800;
 export function phasedApproval(asked: EngineNotifications["approvalRequested"], phaseName?: string): Message {
   const { phase, prompt, approvers, link } = asked;
   const data = { ...phasedData(asked, phase, phaseName), question: cut(prompt, LONG), approvers, link };
-  return messageOf("approval.requested", asked.at, data, `Approval asked of ${whom(approvers)}: ${line(prompt, 300)}`);
+  return newMessage("approval.requested", asked.at, data, `Approval asked of ${whom(approvers)}: ${line(prompt, 300)}`);
 }
 
 export function phasedWaiver(asked: EngineNotifications["waiverRequested"], phaseName?: string): Message {
   const { phase, fields, reason, approvers, link } = asked;
   const data = { ...phasedData(asked, phase, phaseName), fields, reason: cut(reason, LONG), approvers, link };
   const what = `Waiver of ${line(fields.join(", "), SHORT)} asked of ${whom(approvers)}: ${line(reason, 300)}`;
-  return messageOf("waiver.requested", asked.at, data, what);
+  return newMessage("waiver.requested", asked.at, data, what);
 }
 
 export function phasedFailure(failed: EngineNotifications["failed"], page: Page, phaseName?: string): Message {
   const { phase, attempts, sessionId, at } = failed;
   const reason = `its attempts at the phase are used up: ${attempts}`;
   const data = { ...phasedData(failed, phase, phaseName), reason, ...linkTo(page, { sessionId }) };
-  return messageOf("session.failed", at, data, `Session failed, ${reason}`);
+  return newMessage("session.failed", at, data, `Session failed, ${reason}`);
 }
 
 export function routedApproval(asked: RoutedNotificationMap["approvalRequested"]): Message {
   const { step, prompt, approvers, link } = asked;
   const data = { ...routedData(asked), phaseName: step, question: cut(prompt, LONG), approvers, link };
-  return messageOf("approval.requested", asked.at, data, `Approval asked of ${whom(approvers)}: ${line(prompt, 300)}`);
+  return newMessage("approval.requested", asked.at, data, `Approval asked of ${whom(approvers)}: ${line(prompt, 300)}`);
 }
 
 export function routedFailure(failed: RoutedNotificationMap["failed"], page: Page): Message {
   const { sessionId, at } = failed;
   const reason = cut(failed.reason, LONG);
   const data = { ...routedData(failed), reason, ...linkTo(page, { sessionId }) };
-  return messageOf("session.failed", at, data, `Session failed: ${line(reason, 300)}`);
+  return newMessage("session.failed", at, data, `Session failed: ${line(reason, 300)}`);
 }
 
 /** `reason` names the commit. Every server that finds it so gives it the same id. */
@@ -87,14 +87,14 @@ export function damagedLog(
   const data = { kind, sessionId, reason: cut(reason, LONG), ...linkTo(page, { sessionId }) };
   // Each server finds it at another time.
   const same = { sessionId, reason };
-  return messageOf("log.damaged", at, data, `Log damaged or edited: ${line(reason, 300)}`, same);
+  return newMessage("log.damaged", at, data, `Log damaged or edited: ${line(reason, 300)}`, same);
 }
 
 /** The address of the page for people, as engines check it. */
 type Page = string | undefined;
 
 /** `same` is what tells the event from others of its type. */
-function messageOf(
+function newMessage(
   type: Message["type"],
   timestamp: string,
   data: MessageData,
@@ -111,7 +111,7 @@ function messageOf(
   return { type, id: idOf({ type, ...same }), timestamp, text: line(text, TEXT_MAX), data };
 }
 
-/** Returns an id that anybody computes alike, and in which Standard Webhooks allows no dot. */
+/** Returns an id that each server computes alike. It has no dot: in what is signed, a dot ends it. */
 function idOf(about: object): string {
   return `msg_${createHash("sha256").update(JSON.stringify(about)).digest("hex").slice(0, 32)}`;
 }

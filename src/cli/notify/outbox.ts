@@ -27,7 +27,7 @@ export interface Failure {
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 60_000;
 
-/** After so many milliseconds a message is not tried again. */
+/** So long after it came, a message is not tried again: each is tried once. In milliseconds. */
 const GIVE_UP = 10 * 60_000;
 
 /** As many messages wait for one receiver. */
@@ -35,17 +35,17 @@ const WAITING_MAX = 100;
 
 export class Outbox {
   readonly #receiver: Receiver;
-  readonly #log: Pick<Logger, "debug" | "warn">;
+  readonly #log: Pick<Logger, "debug" | "info" | "warn">;
   readonly #ended: AbortSignal;
   readonly #clock: Pick<FullClock, "now" | "after" | "random">;
-  readonly #waiting: Message[] = [];
+  readonly #waiting: { readonly message: Message; readonly end: number }[] = [];
   #isWorking = false;
   #work = Promise.resolve();
 
   /** Once `ended` aborts, no message is tried any more. */
   constructor(
     receiver: Receiver,
-    log: Pick<Logger, "debug" | "warn">,
+    log: Pick<Logger, "debug" | "info" | "warn">,
     ended: AbortSignal,
     clock: Pick<FullClock, "now" | "after" | "random"> = systemClock,
   ) {
@@ -57,7 +57,7 @@ export class Outbox {
 
   add(message: Message): void {
     if (this.#waiting.length === WAITING_MAX) return this.#drop(message, `${WAITING_MAX} others wait`);
-    this.#waiting.push(message);
+    this.#waiting.push({ message, end: this.#clock.now() + GIVE_UP });
     if (!this.#isWorking) this.#work = this.#sendAll();
   }
 
@@ -68,17 +68,18 @@ export class Outbox {
 
   async #sendAll(): Promise<void> {
     this.#isWorking = true;
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) await this.#deliver(next);
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      await this.#deliver(next.message, next.end);
+    }
     this.#isWorking = false;
   }
 
-  async #deliver(message: Message): Promise<void> {
-    const end = this.#clock.now() + GIVE_UP;
+  async #deliver(message: Message, end: number): Promise<void> {
     let wait = FIRST_WAIT;
     for (;;) {
       if (this.#ended.aborted) return this.#drop(message, "the server ends");
       const failure = await this.#try(message);
-      if (failure === undefined) return this.#log.debug(this.#about(message), "told");
+      if (failure === undefined) return this.#log.info(this.#about(message), "told");
       // Some chance, so that several servers do not come back at the same moment.
       const after = Math.max(wait * (0.5 + this.#clock.random() / 2), failure.afterMs ?? 0);
       if (this.#ended.aborted) continue;

@@ -22,7 +22,7 @@ function outboxTo(receiver: Receiver) {
     },
   };
   const ending = new AbortController();
-  const log = { debug: () => {}, warn: (about: object) => void logged.push(about) };
+  const log = { debug: () => {}, info: () => {}, warn: (about: object) => void logged.push(about) };
   const outbox = new Outbox(receiver, log, ending.signal, clock);
   return { outbox, logged, waits, end: () => ending.abort() };
 }
@@ -103,6 +103,15 @@ describe("a message to an address", () => {
     expect([sum <= 600_000, sum + 60_000 > 600_000, received.length]).toEqual([true, true, waits.length + 1]);
     expect(logged).toHaveLength(1);
     expect(logged).toMatchObject([{ receiver: new URL(url).host, type: "session.failed", reason: "it answers 502" }]);
+  });
+
+  it("that has waited behind another for ten minutes is tried once", async () => {
+    const { url, bodies } = await receiverServer(status(502));
+    const { outbox, logged } = outboxTo(at(url));
+    for (const id of ["msg_1", "msg_2"]) outbox.add(aMessage({ id }));
+    await outbox.empty();
+    expect(bodies().filter((body) => Object(body).id === "msg_2")).toHaveLength(1);
+    expect(logged).toMatchObject([{ id: "msg_1" }, { id: "msg_2", reason: "it answers 502" }]);
   });
 
   it.each([400, 401, 404, 410])(
