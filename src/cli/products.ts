@@ -27,7 +27,7 @@ import { beginning } from "../setup/beginning.js";
 import { ACTION_NAMES, type Action } from "../tools/phased/actions.js";
 import { SEARCH_TOOL } from "../workflow/asks-for-search.js";
 import { RecentMap } from "../workflow/cache.js";
-import type { ActorWorkspace, WorkspaceConnection } from "../workspace/workspace.js";
+import type { ActorWorkspace, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { contentIn } from "./content-in.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { HttpServed } from "./http-server.js";
@@ -97,6 +97,7 @@ export interface Served {
   readonly instructions?: string | undefined;
   readonly engine?: Engine;
   readonly routed?: RoutedEngine;
+  readonly workspace?: Pick<Workspace, "on">;
   /** What can be served over plain HTTP. */
   readonly http?: HttpServed;
   /** Reads the workflows, and logs which there are and what is wrong with them: once clients are served. */
@@ -303,6 +304,7 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
       return known;
     };
     return {
+      workspace,
       register(server, client) {
         const { actor, telemetry, forOneRequest } = client;
         const own = actor === undefined ? workspace : workspace.as(actor);

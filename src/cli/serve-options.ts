@@ -16,6 +16,7 @@ import {
   knownWords,
   logLevelOption,
   nameList,
+  notEmpty,
   parsed,
   preset,
   presetChoice,
@@ -72,6 +73,17 @@ export function serveOptions() {
       "--inspector-url <url>",
       "where people see a page as --inspector serves it: what waits for a person then has a link to it",
     ).env("PHASEGATE_INSPECTOR_URL"),
+    notify: parsed(
+      "--notify <url>",
+      "tell this address what waits for a person, which session has failed and which log is damaged; may be repeated",
+      (value: string, before: readonly string[] = []): readonly string[] => [
+        ...before,
+        ...notEmpty(value).trim().split(/\s+/),
+      ],
+    ).env("PHASEGATE_NOTIFY"),
+    notifyCommand: text("--notify-command <command>", "tell a program, too: JSON on its standard input").env(
+      "PHASEGATE_NOTIFY_COMMAND",
+    ),
     logDir: text("--log-dir <dir>", "folder for log files, which are written in addition to stderr").env(
       "ORCHESTRATOR_LOG_DIR",
     ),

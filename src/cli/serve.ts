@@ -29,6 +29,10 @@ models and their answers.
 In a project that \`phasegate init\` has set up, or in a folder of it, --workflows, --state and --project need not be
 given. The first line of the log says which project it is. Commands of gates must be given: --allow-command "npm test".
 
+--notify sends signed JSON. Slack, Discord and Microsoft Teams are known by their servers, and get a message of theirs;
+#slack, #discord, #teams or #mattermost at the end of an address says so. PHASEGATE_NOTIFY holds addresses, separated by
+blanks, and PHASEGATE_NOTIFY_SECRET the secret of the signatures: whsec_ and random bytes in base64.
+
 The starters need --project, and the commands that they run: --allow-command "npm test". docs/starters has a page for
 each.
 
@@ -157,6 +161,14 @@ async function complete(
   if (given.inspector !== undefined && state === undefined) {
     throw usage(
       "--inspector shows sessions, and there are none",
+      "Give --state with --workflows, --starters or --routed.",
+    );
+  }
+  // Variables may be set for other servers.
+  const isNotified = sourceOf("notify") === "cli" || sourceOf("notifyCommand") === "cli";
+  if (isNotified && state === undefined) {
+    throw usage(
+      "--notify and --notify-command tell of sessions, and there are none",
       "Give --state with --workflows, --starters or --routed.",
     );
   }

@@ -2,6 +2,7 @@
  * Runs what `serve` serves: opens the storage and the products, connects them to a client, and ends in order when the
  * client or a signal ends it. This file is loaded by `import()`, since it needs the MCP SDK.
  */
+import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
@@ -14,6 +15,7 @@ import { EXIT, type ExitCode, endOnSignals, packageVersion } from "./exit-codes.
 import type { Page } from "./inspect.js";
 import type { Watching } from "./listen.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
+import type { Notify } from "./notify/notify.js";
 import { requireFolder } from "./options.js";
 import {
   aboutServer,
@@ -65,6 +67,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   for (const prepare of PRODUCTS) prepared.push(await prepare(options, logs));
   if (project !== undefined) await requireFolder(project, "the project folder");
   const basis = await engineBasis(options, logs);
+  const notify = await notifyOf(options, log);
   if (state !== undefined && project !== undefined) requireNoLink(state, project);
   const storage = state === undefined ? undefined : await openState(state, { create: true });
   const served: Served[] = [];
@@ -82,7 +85,9 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     };
     for (const open of prepared) {
       const product = await open?.(storage && { ...basis, storage, telemetry: watching?.telemetry, quotas: counted });
-      if (product !== undefined) served.push(product);
+      if (product === undefined) continue;
+      served.push(product);
+      notify?.listen(product);
     }
     const page = storage && pageOf(options, basis, served, storage, log);
     inspecting = await inspectorOf(options, page, log);
@@ -101,9 +106,16 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   } finally {
     inspecting?.close();
     for (const product of served) await product.close?.();
+    await notify?.close();
     await watching?.close();
     await storage?.close?.();
   }
+}
+
+async function notifyOf(options: ServeOptions, log: Logger): Promise<Notify | undefined> {
+  if (options.notify === undefined && options.notifyCommand === undefined) return undefined;
+  const { Notify } = await import("./notify/notify.js");
+  return Notify.open(options, process.env, log);
 }
 
 /** Returns what the page for people shows. */

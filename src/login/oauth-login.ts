@@ -15,7 +15,7 @@ import { PhasegateError } from "../errors.js";
 import { type Actor, isOwnerName, type Role } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
 import { type OptionalPackage, requireExports, unusablePackage } from "../ports/optional-package.js";
-import { authenticateBearer, noScope, noToken, type TokenOwner } from "./request.js";
+import { authenticateBearer, isSecureUrl, noScope, noToken, type TokenOwner } from "./request.js";
 
 /** Options of {@link createOAuthLogin}. */
 export interface OAuthLoginOptions {
@@ -212,11 +212,6 @@ function providerKeys(issuerUrl: URL, jwksUrl: URL | undefined, issuer: string):
     const keys = await opening;
     return keys(header, token);
   };
-}
-
-/** Returns true for an address that nobody on the way can change what it answers. */
-function isSecureUrl({ protocol, hostname }: URL): boolean {
-  return protocol === "https:" || (protocol === "http:" && (hostname === "127.0.0.1" || hostname === "localhost"));
 }
 
 const JOSE: OptionalPackage = { name: "jose", versions: "6.0.8 or later", users: "logins by OAuth" };

@@ -136,3 +136,8 @@ function refuseTokenInUrl({ url }: Request): void {
   const message = "A token in an address ends up in logs: revoke it, and send the new one in the Authorization header";
   throw new OAuthError(OAuthErrorCode.InvalidRequest, message);
 }
+
+/** Returns true for an address that nobody on the way can read or change what is sent and answered. */
+export function isSecureUrl({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" || (protocol === "http:" && (hostname === "127.0.0.1" || hostname === "localhost"));
+}

@@ -168,7 +168,13 @@ export interface EngineNotifications {
     readonly sessionId?: string;
   };
   /** A refusal with security relevance: a path out of the root, a tampered log, unsafe evidence, a forged approval. */
-  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
+  security: {
+    readonly operation: string;
+    readonly code: ErrorCode;
+    readonly message: string;
+    /** The session whose log was changed; missing for any other refusal. */
+    readonly sessionId?: string;
+  };
   /**
    * A failure that no caller can fix: of the storage, the workflows' files, a port or a listener of the
    * host, too many operations at once, or an unexpected one. The caller may have received it as well.

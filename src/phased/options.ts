@@ -237,7 +237,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
 }
 
 /** Returns the address without a slash at its end. A secret in it, or a query, would be in every link. */
-function checkInspectorUrl(url: string): string {
+export function checkInspectorUrl(url: string): string {
   const { protocol = "", search, hash, username, password } = URL.canParse(url) ? new URL(url) : {};
   if (/^https?:$/.test(protocol) && !search && !hash && !username && !password) {
     let end = url.length;

@@ -29,6 +29,7 @@ export interface RoutedNotificationMap
     readonly step: string;
     readonly prompt: string;
     readonly evidenceHash: string;
+    readonly approvers?: readonly string[] | undefined;
     /** Where the person answers, if the engine has an `inspectorUrl`. */
     readonly link?: string;
   };
@@ -97,9 +98,9 @@ export function announceRouted(
         return notifications.notify("gateRefused", { ...about, step, attempt, problems });
       }
       case "approval_requested": {
-        const { step, prompt, evidenceHash } = event;
+        const { step, prompt, evidenceHash, approvers } = event;
         const link = linkTo(inspectorUrl, { sessionId, hash });
-        return notifications.notify("approvalRequested", { ...about, step, prompt, evidenceHash, ...link });
+        return notifications.notify("approvalRequested", { ...about, step, prompt, evidenceHash, approvers, ...link });
       }
       case "approved":
       case "denied": {

@@ -19,7 +19,12 @@ export interface Failures {
     readonly message: string;
     readonly sessionId?: string;
   };
-  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
+  security: {
+    readonly operation: string;
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly sessionId?: string;
+  };
   internalError: { readonly operation: string; readonly error: unknown };
 }
 
@@ -74,7 +79,7 @@ export class Notifier<Names extends Failures> {
     if (!isPhasegateError(error)) return this.notify("internalError", { operation, error });
     const { code, message } = error;
     const audience = audienceOf(error);
-    if (audience === "guard") this.notify("security", { operation, code, message });
+    if (audience === "guard") this.notify("security", { operation, code, message, ...damagedIn(error) });
     if (audience === "operator") this.notify("internalError", { operation, error });
   }
 
@@ -100,6 +105,10 @@ export class Notifier<Names extends Failures> {
   }
 }
 
+function damagedIn(error: AnyPhasegateError): { readonly sessionId?: string } {
+  return isPhasegateError(error, "TAMPERED") ? { sessionId: error.details.sessionId } : {};
+}
+
 function noNotification(name: string, names: readonly string[]): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `there is no notification ${shown(name)}`, {
     remedy: meantOr(name, names, `There are ${names.join(", ")}.`),
@@ -116,13 +125,17 @@ export function notificationOf(
   return { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
 }
 
-/** Returns the link to a request on the inspector's page, by the hash of its commit; nothing if the host names no page. */
+/**
+ * Returns the link to a session on the inspector's page, or to a request of it, by the hash of its commit; nothing if the host
+ * names no page.
+ */
 export function linkTo(
   inspectorUrl: string | undefined,
-  { sessionId, hash }: { readonly sessionId: string; readonly hash: string },
+  { sessionId, hash }: { readonly sessionId: string; readonly hash?: string },
 ): { readonly link?: string } {
   if (inspectorUrl === undefined) return {};
-  return { link: `${inspectorUrl}/sessions/${encodeURIComponent(sessionId)}?answer=${hash}` };
+  const link = `${inspectorUrl}/sessions/${encodeURIComponent(sessionId)}`;
+  return { link: hash === undefined ? link : `${link}?answer=${hash}` };
 }
 
 /** The party that is notified of an error in addition to the caller. */

@@ -28,7 +28,13 @@ export interface WorkspaceNotificationMap {
     readonly sessionId?: string;
   };
   /** A security refusal: a path out of its root, a session of another connection, a log that was changed. */
-  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
+  security: {
+    readonly operation: string;
+    readonly code: ErrorCode;
+    readonly message: string;
+    /** The session whose log was changed; missing for any other refusal. */
+    readonly sessionId?: string;
+  };
   /** A failure that no caller can correct: of the storage, of a listener, or an unexpected error. */
   internalError: { readonly operation: string; readonly error: unknown };
 }

@@ -189,6 +189,12 @@ const PAGES: Readonly<Record<string, Page>> = {
       return { ...ANY_PORT, "postgres://localhost/phasegate": ".phasegate" };
     },
   },
+  "docs/observability.md": {
+    prepare: async () => {
+      await writeFiles("workflows", SMALL);
+      return { "whsec_…": `whsec_${Buffer.alloc(32).toString("base64")}` };
+    },
+  },
   "docs/routed.md": {
     prepare: async () => {
       await copied("examples/routed", "examples/routed");

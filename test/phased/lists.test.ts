@@ -148,12 +148,12 @@ for (const [name, open] of Object.entries(STORAGES)) {
       const [broken, other] = [await startTwoPhases(engine, "src/a.ts"), await startTwoPhases(engine, "src/b.ts")];
       await alter(broken, () => "{oops");
       const heard: unknown[] = [];
-      engine.on("security", ({ operation, code }) => void heard.push(`${operation} ${code}`));
+      engine.on("security", (refusal) => void heard.push(refusal));
       expect(await engine.listSessions({ status: ["active", "completed"] })).toMatchObject({
         items: [{ sessionId: other }],
         broken: [{ sessionId: broken, code: "TAMPERED" }],
       });
-      expect(heard).toEqual(["listSessions TAMPERED"]);
+      expect(heard).toMatchObject([{ operation: "listSessions", code: "TAMPERED", sessionId: broken }]);
       expect((await failure(engine.session(broken).state())).code).toBe("TAMPERED");
       expect(await engine.approvals()).toEqual([]);
       expect(await engine.start({ workflowType: "two_phases", target: "src/a.ts" })).toMatchObject({ replayed: false });
