@@ -109,10 +109,10 @@ class CombinedContent implements ContentProvider {
     return undefined;
   }
 
-  async text(type: string, part: ContentPart): Promise<Content> {
+  async text(type: string, part: ContentPart, revision?: string): Promise<Content> {
     const source = await this.#owner(type);
     if (source === undefined) throw contentUnavailable(type, part, "there is no source of workflows");
-    return source.content.text(type, part);
+    return source.content.text(type, part, revision);
   }
 
   async documents(type: string): Promise<readonly WorkflowDocument[]> {

@@ -101,16 +101,18 @@ export class MemoryContent implements ContentProvider {
   }
 
   /**
-   * Returns the text of a phase, a task or a template. If a type has several revisions, it is the newest one that has
-   * the part.
+   * Returns the text of a phase, a task or a template. If a type has several revisions, it is that of the given one; without
+   * one, or if that is not registered, of the newest one that has the part.
    *
+   * @param revision Default: the newest.
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such text, or the function that returns it fails.
    * @throws {PhasegateError} `TEMPLATE` when there is no such template.
    */
-  async text(type: string, part: ContentPart): Promise<Content> {
+  async text(type: string, part: ContentPart, revision?: string): Promise<Content> {
     const revisions = this.revisions(type);
     if (revisions.length === 0) return this.sourceText(type, part);
-    for (const workflow of revisions) {
+    const own = revisions.filter((workflow) => revisionIn(workflow) === revision);
+    for (const workflow of own.length > 0 ? own : revisions) {
       const text = await textOf(workflow, type, part);
       if (text !== undefined) return contentOf(text, `${type}@${revisionIn(workflow)}`);
     }

@@ -7,7 +7,7 @@
  */
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { fillOptions } from "../gate/fill-params.js";
-import type { Content, ContentPart, ContentProvider, WorkflowDocument } from "../ports/content-provider.js";
+import type { Content, WorkflowDocument } from "../ports/content-provider.js";
 import { jsonWeight, RecentMap } from "../workflow/cache.js";
 import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
 import { revisionOf } from "../workflow/json.js";
@@ -19,6 +19,7 @@ import { loadPlanned, requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession, TextView } from "./engine-context.js";
 import { readingRefusal } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
+import { findTextPlaces, type TextPlaces } from "./text-places.js";
 
 /** A document that a text names and that the session may read. */
 export interface NamedDocument {
@@ -45,8 +46,9 @@ export async function findDocument(
   given: string,
 ): Promise<FoundDocument> {
   const { session, structure } = loaded;
-  const access = accessOf(loaded);
-  const paths = requestedPaths(given, textPath(structure, requirePhase(structure, session.head.phase)));
+  const places = await findTextPlaces(context, structure);
+  const access = accessOf(loaded, places);
+  const paths = requestedPaths(given, textPath(structure, places, requirePhase(structure, session.head.phase)) ?? "");
   const listed = await listDocuments(context, structure);
   const document = find(listed, paths);
   if (document === undefined) throw absent(given, paths, access, listed);
@@ -60,23 +62,28 @@ const LISTED_MAX = 50;
 /** Limits the facts below that are cached, in characters of their JSON. */
 const KEPT_WEIGHT = 2 * 1024 * 1024;
 
+/** What names documents: the text of a phase or task, or a document by its path. */
+type Naming = { readonly phase: PhaseDefinition; readonly task?: TaskDefinition } | { readonly path: string };
+
 /**
- * Returns the documents that a text names and that the session may read, each once. The texts of phases and tasks are left
- * out: they have calls of their own. `from` is the path of the text.
+ * Returns the documents that a text names and that the session may read, each once. The texts of phases and tasks are left out:
+ * they have calls of their own.
  */
 export async function namedDocuments(
   context: EngineContext,
   loaded: LoadedSession,
-  from: string,
+  from: Naming,
   { text }: Content,
 ): Promise<readonly NamedDocument[]> {
   const names = [...new Set(namedPaths(text).map(({ path }) => path))];
   if (names.length === 0) return [];
   try {
-    const access = accessOf(loaded);
+    const places = await findTextPlaces(context, loaded.structure);
+    const path = "path" in from ? from.path : (textPath(loaded.structure, places, from.phase, from.task) ?? "");
+    const access = accessOf(loaded, places);
     const listed = await listDocuments(context, loaded.structure);
-    const found = names.map((name) => find(listed, meantPaths(name, from)));
-    const readable = [...new Set(found)].filter((document) => document !== undefined && document.path !== from);
+    const found = names.map((name) => find(listed, meantPaths(name, path)));
+    const readable = [...new Set(found)].filter((document) => document !== undefined && document.path !== path);
     const documents: NamedDocument[] = [];
     for (const document of readable) {
       if (document === undefined || documents.length === LISTED_MAX) continue;
@@ -93,10 +100,21 @@ export async function namedDocuments(
   }
 }
 
-/** Returns the path of a phase's text, which its links are relative to; for a phase in code, the usual one. */
-export function textPath({ dynamic }: WorkflowStructure, phase: PhaseDefinition, task?: { file?: string | undefined }) {
-  if (phase.plan === undefined) return task?.file ?? phase.file ?? `phases/${phase.number}/phase.md`;
-  return dynamic?.templates[task === undefined ? "phase" : "task"] ?? "";
+/** Returns the path of a text, which its links are relative to; for a phase in code, the usual one. Undefined if it is gone. */
+function textPath(
+  { dynamic }: WorkflowStructure,
+  places: TextPlaces,
+  phase: PhaseDefinition,
+  task?: TaskDefinition,
+): string | undefined {
+  if (phase.plan !== undefined) return dynamic?.templates[task === undefined ? "phase" : "task"] ?? "";
+  const [phaseNow, taskNow] = [places.phase(phase), task && places.task(phase, task)];
+  if (phaseNow === undefined || (task !== undefined && taskNow === undefined)) return undefined;
+  return pathIn(phaseNow, taskNow);
+}
+
+function pathIn(phase: PhaseDefinition, task?: TaskDefinition): string {
+  return task?.file ?? phase.file ?? `phases/${phase.number}/phase.md`;
 }
 
 /** A document, and the phase whose tasks may name it. */
@@ -119,7 +137,7 @@ export async function taskThatNames(
   // The document itself is more important than where it is named.
   const text = await viewText(context, session, structure, phase, task).catch(() => undefined);
   if (text === undefined) return undefined;
-  const named = await namedDocuments(context, loaded, textPath(structure, phase, task), text.content);
+  const named = await namedDocuments(context, loaded, { phase, task }, text.content);
   return named.some((document) => document.path === path) ? next : undefined;
 }
 
@@ -133,23 +151,37 @@ interface Access {
   readonly folders: ReadonlyMap<string, AnyPhasegateError | undefined>;
 }
 
-/** A text or folder of several phases can be read as soon as one of them can. */
-function accessOf({ session, structure }: LoadedSession): Access {
+/** A text or folder of several phases can be read as soon as one of them can; that of a phase which the session lacks never. */
+function accessOf({ session, structure }: LoadedSession, places: TextPlaces): Access {
   const texts = new Map<string, AnyPhasegateError | undefined>();
   const own = new Map<string, AnyPhasegateError | undefined>();
   const folders = new Map<string, AnyPhasegateError | undefined>();
+  const add = (to: typeof texts, path: string, refusal: AnyPhasegateError | undefined) => {
+    const folded = foldedPath(path);
+    if (refusal === undefined || !to.has(folded)) to.set(folded, refusal);
+  };
+  const found = new Set<PhaseDefinition>();
+  const gone: PhaseDefinition[] = [];
   for (const phase of structure.phases) {
-    const refusal = readingRefusal(session.head, phase.number, structure);
-    const add = (to: typeof texts, path: string) => {
-      const folded = foldedPath(path);
-      if (refusal === undefined || !to.has(folded)) to.set(folded, refusal);
-    };
-    add(own, `phases/${phase.number}`);
-    for (const part of [undefined, ...phase.tasks]) {
-      const text = textPath(structure, phase, part);
-      add(texts, text);
-      add(folders, folderOf(text));
+    const now = places.phase(phase);
+    if (now === undefined) {
+      gone.push(phase);
+      continue;
     }
+    found.add(now);
+    const refusal = readingRefusal(session.head, phase.number, structure);
+    add(own, `phases/${now.number}`, refusal);
+    for (const part of [undefined, ...phase.tasks]) {
+      const text = textPath(structure, places, phase, part);
+      if (text === undefined) continue;
+      add(texts, text, refusal);
+      add(folders, folderOf(text), refusal);
+    }
+  }
+  for (const phase of [...gone, ...places.phases.filter((one) => !found.has(one))]) {
+    const paths = [undefined, ...phase.tasks].map((part) => pathIn(phase, part));
+    for (const path of paths)
+      add(texts, path, refused(path, "the workflow has changed: it is of no phase of this session"));
   }
   return { texts, own, folders };
 }
@@ -302,7 +334,7 @@ export async function readText(
     return renderedText(context, structure, target, phase, task);
   }
   const pinned = (task ?? phase).textRevision;
-  const found = await textByName(context, structure, phase, task);
+  const found = await currentText(context, structure, phase, task);
   const content = filled(found, { target, plan: structure.plan?.path });
   let facts = factsByRevision.get(content.revision);
   if (facts === undefined) {
@@ -312,72 +344,51 @@ export async function readText(
   return { content, facts, leftOut: [], contentChanged: pinned !== undefined && pinned !== found.revision };
 }
 
-/**
- * Reads the text of a phase or task. A session keeps its phases, and its workflow may have other numbers by now: a text that
- * is not the one of the start is looked up by the name of its phase and task.
- */
-async function textByName(
-  { options: { content } }: EngineContext,
+/** Reads the text of a phase or task. One that is not as it was at the start may be at another place by now. */
+async function currentText(
+  context: EngineContext,
   structure: WorkflowStructure,
   phase: PhaseDefinition,
   task: TaskDefinition | undefined,
 ): Promise<Content> {
-  const partOf = (phase: number, task: number | undefined) => (task === undefined ? { phase } : { phase, task });
-  const read = (part: ContentPart) => content.text(structure.type, part);
-  const here = partOf(phase.number, task?.number);
-  const pinned = (task ?? phase).textRevision;
-  const text = await read(here).catch((error: unknown) => {
+  const { type, revision } = structure;
+  const read = (phase: number, task: number | undefined) =>
+    context.options.content.text(type, task === undefined ? { phase } : { phase, task }, revision);
+  const text = await read(phase.number, task?.number).catch((error: unknown) => {
     if (isPhasegateError(error, "CONTENT_UNAVAILABLE")) return error;
     throw error;
   });
+  const pinned = (task ?? phase).textRevision;
   if (!isPhasegateError(text) && text.revision === pinned) return text;
-  const now = await newestStructure(content, structure);
-  const phaseNow = now && byName(phase, structure.phases, now.phases);
-  const taskNow = task && phaseNow && byName(task, phase.tasks, phaseNow.tasks);
-  if (now !== undefined && (phaseNow === undefined || (task !== undefined && taskNow === undefined))) {
-    throw textGone(structure.type, phase, phaseNow && task);
+  const places = await findTextPlaces(context, structure);
+  const phaseNow = places.phase(phase);
+  const taskNow = task && places.task(phase, task);
+  if (places.phases.length === 0 && isPhasegateError(text)) throw text;
+  if (phaseNow === undefined || (task !== undefined && taskNow === undefined)) {
+    throw textGone(type, places.phases.length === 0, phase, phaseNow && task);
   }
-  const there = partOf(phaseNow?.number ?? phase.number, taskNow?.number ?? task?.number);
-  if (there.phase !== here.phase || there.task !== here.task) return read(there);
+  const isHere = phaseNow.number === phase.number && taskNow?.number === task?.number;
+  if (!isHere) return read(phaseNow.number, taskNow?.number);
   if (isPhasegateError(text)) throw text;
   return text;
 }
 
-function textGone(workflowType: string, phase: Named, task: Named | undefined): PhasegateError<"CONTENT_UNAVAILABLE"> {
-  const { name } = task ?? phase;
-  const what = `the workflow ${shown(workflowType)} has changed, and has no ${task ? "task" : "phase"} ${shown(name)} any more`;
-  return new PhasegateError("CONTENT_UNAVAILABLE", what, {
-    remedy: "The person who runs this can move the session to the workflow as it is now: `phasegate migrate`.",
+function textGone(
+  workflowType: string,
+  isBroken: boolean,
+  phase: PhaseDefinition,
+  task: TaskDefinition | undefined,
+): PhasegateError<"CONTENT_UNAVAILABLE"> {
+  const what = task === undefined ? `phase ${shown(phase.name)}` : `task ${shown(task.name)}`;
+  const why = isBroken
+    ? `can't be read, so that nothing says where the text of the ${what} is`
+    : `has changed, and has no ${what} any more`;
+  return new PhasegateError("CONTENT_UNAVAILABLE", `the workflow ${shown(workflowType)} ${why}`, {
+    remedy: isBroken
+      ? "Correct it: `phasegate validate` says what is wrong with it."
+      : "The person who runs this can move the session to the workflow as it is now: `phasegate migrate`.",
     details: { workflowType, phase: phase.number, task: task?.number, file: undefined },
   });
-}
-
-/** Returns the newest structure of a workflow, if it is another one; undefined also if it can't be read. */
-async function newestStructure(
-  content: ContentProvider,
-  { type, revision }: WorkflowStructure,
-): Promise<WorkflowStructure | undefined> {
-  try {
-    const newest = (await content.definition(type))?.structure;
-    return newest?.revision === revision ? undefined : newest;
-  } catch (error) {
-    if (isPhasegateError(error)) return undefined;
-    throw error;
-  }
-}
-
-/** A phase or a task. */
-interface Named {
-  readonly number: number;
-  readonly name: string;
-}
-
-/** Finds a part by its name. One at the same number with a new name is the same part, unless the name was another part's. */
-function byName<T extends Named>(part: Named, before: readonly Named[], now: readonly T[]): T | undefined {
-  const same = now.filter(({ name }) => name === part.name);
-  const here = now.find(({ number }) => number === part.number);
-  if (same.length > 0) return same.find((one) => one === here) ?? same[0];
-  return before.some(({ name }) => name === here?.name) ? undefined : here;
 }
 
 /** Fills the placeholders of a text. */

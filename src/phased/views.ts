@@ -19,7 +19,6 @@ import {
   type NamedDocument,
   namedDocuments,
   taskThatNames,
-  textPath,
   viewText,
   withOptions,
 } from "./documents.js";
@@ -205,7 +204,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const awaiting = head.awaiting === undefined ? undefined : await viewAwaited(context, session);
   const text = await viewText(context, session, structure, phase);
   const artifacts = await context.artifactNames.before(session, number);
-  const documents = await namedDocuments(context, loaded, textPath(structure, phase), text.content);
+  const documents = await namedDocuments(context, loaded, { phase }, text.content);
   return {
     ...factsOf(context, session),
     workflowType: head.workflowType,
@@ -248,7 +247,7 @@ export async function viewTask(
   const asked = await phaseNow(context, loaded, phase);
   const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, asked, task));
   const text = await viewText(context, session, structure, phase, task);
-  const documents = await namedDocuments(context, loaded, textPath(structure, phase, task), text.content);
+  const documents = await namedDocuments(context, loaded, { phase, task }, text.content);
   return {
     ...factsOf(context, session),
     phase: asked,
@@ -272,7 +271,7 @@ export async function viewDocument(
   const read = await document.read();
   const values = { target: session.head.target, plan: structure.plan?.path };
   const content = isText ? await withOptions(context, session.sessionId, filled(read, values)) : read;
-  const documents = await namedDocuments(context, loaded, document.path, content);
+  const documents = await namedDocuments(context, loaded, document, content);
   const phase = await phaseNow(context, loaded, current);
   const tasks = await phaseTasks(context, loaded, phase);
   const { path } = document;

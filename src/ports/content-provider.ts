@@ -87,11 +87,11 @@ export interface ContentProvider {
    */
   definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined>;
   /**
-   * Returns a text as it is now.
+   * Returns a text: that of the given revision if the provider keeps several and still has it, else as it is now.
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when the text can't be read.
    * @throws {PhasegateError} `TEMPLATE` when a template can't be read.
    */
-  text(type: string, part: ContentPart): Promise<Content>;
+  text(type: string, part: ContentPart, revision?: string): Promise<Content>;
   /**
    * Returns all files of a workflow, each path once; none for an unknown workflow. Texts of phases, gates and
    * metadata.json may be among them: the engine decides which of the files a session may read. A provider without

@@ -80,9 +80,9 @@ export class RagContent implements ContentProvider {
    * are found, or the retriever fails.
    * @throws {PhasegateError} `TEMPLATE` when the same is true of a template.
    */
-  async text(type: string, part: ContentPart): Promise<Content> {
+  async text(type: string, part: ContentPart, revision?: string): Promise<Content> {
     const structure = await this.#structure(type, part);
-    if (structure.extends !== undefined && this.#definitions.text) return this.#definitions.text(type, part);
+    if (structure.extends !== undefined && this.#definitions.text) return this.#definitions.text(type, part, revision);
     const place = contentPlace(structure, part);
     if (place === undefined) throw contentUnavailable(type, part, "the definition has none");
     const first = await this.#find(type, part, place);

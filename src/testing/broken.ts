@@ -64,7 +64,7 @@ export function brokenContent(kind: BrokenContent, inner: ContentProvider): Cont
   return {
     list: () => inner.list(),
     definition: (type, revision) => inner.definition(type, revision),
-    text: (type, part) => inner.text(type, part),
+    text: (type, part, revision) => inner.text(type, part, revision),
     ...CONTENT_BREAKS[kind](inner),
   };
 }

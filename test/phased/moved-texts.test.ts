@@ -20,6 +20,7 @@ import { writeFiles } from "../support/write-files.js";
 type Phases = Readonly<Record<string, { readonly text?: string; readonly tasks?: readonly string[] }>>;
 
 interface Source {
+  readonly root: string;
   readonly content: ContentProvider;
   readonly change: (phases: Phases) => Promise<void>;
 }
@@ -44,20 +45,23 @@ async function folder(phases: Phases): Promise<Source> {
     }
   };
   await change(phases);
-  return { content: new FileContent({ roots: [root] }), change };
+  return { root, content: new FileContent({ roots: [root] }), change };
 }
 
-/** Returns a workflow in code; each change registers a new revision beside those before it, as a host does. */
-async function code(phases: Phases): Promise<Source> {
+/** Returns a workflow in code. With `keeps`, each change registers a new revision beside those before it, as a host should. */
+async function code(phases: Phases, { keeps = false } = {}): Promise<Source> {
   const workflows: Workflow[] = [];
+  let count = 0;
   const define = async (named: Phases) => {
+    count += 1;
     const definition = defineWorkflow({
-      ...{ type: "flow", revision: `r${workflows.length}`, name: "Flow", description: "Changes" },
+      ...{ type: "flow", revision: `r${count}`, name: "Flow", description: "Changes" },
       phases: Object.entries(named).map(([name, { text = textOf(name), tasks = [] }]) => ({
         ...{ name, content: () => text },
         tasks: tasks.map((task) => ({ name: task, content: () => textOf(task) })),
       })),
     });
+    if (!keeps) workflows.length = 0;
     workflows.push(definition);
   };
   await define(phases);
@@ -67,7 +71,7 @@ async function code(phases: Phases): Promise<Source> {
     definition: (...asked) => now().definition(...asked),
     text: (...asked) => now().text(...asked),
   };
-  return { content, change: define };
+  return { root: "", content, change: define };
 }
 
 describe.each([
@@ -130,5 +134,100 @@ describe.each([
     });
     await change({ One: {} });
     expect(await failure(session.phase())).toMatchObject(gone);
+    // A new name with other changes: nothing says that it is the same phase.
+    await change({ One: {}, Security: {}, Deux: {}, Three: {} });
+    expect(await failure(session.phase())).toMatchObject(gone);
+  });
+});
+
+describe("the texts of a session whose folder has changed", () => {
+  /** Three phases with a document each, which their texts name, and a session in the second. */
+  async function started(phases: Phases = { One: {}, Two: {}, Three: {} }, passed = 1) {
+    const linked = (named: Phases) =>
+      Object.fromEntries(Object.keys(named).map((name) => [name, { text: `# ${name}\n\nRead [notes](notes.md).\n` }]));
+    const source = await folder(linked(phases));
+    const documents = (...names: readonly string[]) =>
+      writeFiles(
+        source.root,
+        Object.fromEntries(names.map((name, at) => [`flow/phases/${at + 1}/notes.md`, `Notes of ${name}`])),
+      );
+    await documents(...Object.keys(phases));
+    const engine = createEngine({ storage: new MemoryStorage(), content: source.content });
+    const { sessionId } = await engine.start({ workflowType: "flow", target: "a" });
+    const session = engine.session(sessionId);
+    for (let phase = 1; phase <= passed; phase += 1) await session.completePhase(phase, {});
+    const change = async (named: Phases) => {
+      await source.change(linked(named));
+      await documents(...Object.keys(named));
+    };
+    const read = async (path: string) => (await session.document(path)).content.text;
+    return { ...source, change, session, read };
+  }
+
+  it("have their documents with them", async () => {
+    const { change, session, read } = await started();
+    await change({ Zero: {}, One: {}, Two: {}, Three: {} });
+    expect((await session.phase()).documents).toMatchObject([{ path: "phases/3/notes.md" }]);
+    expect(await read("notes.md")).toBe("Notes of Two");
+    expect(await read("phases/2/notes.md")).toBe("Notes of One");
+    expect(await read("phases/3/phase.md")).toContain("# Two");
+    expect(await failure(read("phases/4/notes.md"))).toMatchObject({ code: "PHASE_LOCKED" });
+    expect(await failure(read("phases/1/phase.md"))).toMatchObject({ code: "PATH_REFUSED" });
+    expect(await failure(read("phases/1/notes.md"))).toMatchObject({ code: "PATH_REFUSED" });
+    await change({ Two: {}, Three: {} });
+    expect(await read("notes.md")).toBe("Notes of Two");
+    for (const ahead of ["phases/2/phase.md", "phases/2/notes.md"])
+      expect(await failure(read(ahead))).toMatchObject({ code: "PHASE_LOCKED" });
+  });
+
+  it("are told apart where phases share a name, as long as there are as many", async () => {
+    const texts = async (session: { phase(): Promise<{ content: { sources: readonly string[] } }> }) =>
+      (await session.phase()).content.sources;
+    const names = ["Plan", "Review", "Build", "Review"];
+    const root = await temporaryFolder();
+    const write = async (...named: readonly string[]) => {
+      await rm(join(root, "flow"), { recursive: true, force: true });
+      const phases = named.map((phase_name, at) => ({ phase_number: at + 1, phase_name }));
+      const metadata = { workflow_type: "flow", name: "Flow", description: "Changes", version: "1.0.0", phases };
+      await writeFiles(root, { "flow/metadata.json": JSON.stringify(metadata) });
+      for (const at of named.keys())
+        await writeFiles(root, { [`flow/phases/${at + 1}/phase.md`]: `# ${named.length - at}\n` });
+    };
+    await write(...names);
+    const engine = createEngine({
+      storage: new MemoryStorage(),
+      content: new FileContent({ roots: [root] }),
+    });
+    const { sessionId } = await engine.start({ workflowType: "flow", target: "a" });
+    const session = engine.session(sessionId);
+    for (const phase of [1, 2, 3]) await session.completePhase(phase, {});
+    await write("Zero", ...names);
+    expect(await texts(session)).toEqual(["phases/5/phase.md"]);
+    await write("Zero", "Plan", "Build", "Review", "Ship");
+    expect(await failure(session.phase())).toMatchObject({ code: "CONTENT_UNAVAILABLE" });
+  });
+
+  it("are not guessed while the definition is broken", async () => {
+    const { root, change, session, read } = await started();
+    await change({ Two: {}, Three: {} });
+    await writeFiles(root, { "flow/phases/2/gate-definition.yaml": "evidence_schema: [" });
+    expect(await failure(session.phase())).toMatchObject({
+      code: "CONTENT_UNAVAILABLE",
+      message: expect.stringContaining("can't be read"),
+    });
+    expect(await failure(read("phases/2/phase.md"))).toMatchObject({ code: "PATH_REFUSED" });
+    expect(await failure(read("phases/2/notes.md"))).toMatchObject({ code: "PATH_REFUSED" });
+  });
+
+  it("in code are those of the session's own revision, while that is registered", async () => {
+    const { change, session } = await (async () => {
+      const source = await code({ One: {}, Two: {}, Three: {} }, { keeps: true });
+      const engine = createEngine({ storage: new MemoryStorage(), content: source.content });
+      const { sessionId } = await engine.start({ workflowType: "flow", target: "a" });
+      await engine.session(sessionId).completePhase(1, {});
+      return { ...source, session: engine.session(sessionId) };
+    })();
+    await change({ One: {}, Three: {} });
+    expect((await session.phase()).content.text).toBe(textOf("Two"));
   });
 });

@@ -1,0 +1,67 @@
+/**
+ * Where the texts and documents of a session's phases are. A session keeps its phases, and its workflow may have others by now,
+ * under other numbers: a phase is found again by its name, and a task by its name in that phase. Of parts that share a name the
+ * first is the first, as long as there are as many of them.
+ */
+import { isPhasegateError } from "../errors.js";
+import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { EngineContext } from "./engine-context.js";
+
+/** The places of a session's phases in its workflow as it is now. */
+export interface TextPlaces {
+  /** The phases of the workflow as it is now; none if it can't be read. */
+  readonly phases: readonly PhaseDefinition[];
+  /** Returns the phase that has the texts of a session's phase; undefined if there is none any more. */
+  phase(phase: PhaseDefinition): PhaseDefinition | undefined;
+  /** Returns the task that has the text of a task of a session's phase; undefined if there is none any more. */
+  task(phase: PhaseDefinition, task: TaskDefinition): TaskDefinition | undefined;
+}
+
+/** Finds the places of a session's phases. All are where they were if the provider still has the session's revision. */
+export async function findTextPlaces(
+  { options: { content } }: EngineContext,
+  structure: WorkflowStructure,
+): Promise<TextPlaces> {
+  const { type, revision, phases } = structure;
+  const newest = await content.definition(type).catch(ifBroken);
+  const own =
+    newest?.structure.revision === revision ? newest : await content.definition(type, revision).catch(ifBroken);
+  if (own !== undefined) return { phases, phase: (phase) => phase, task: (_, task) => task };
+  const now = newest?.structure.phases ?? [];
+  const phaseNow = (phase: PhaseDefinition) => findAgain(phase, phases, now);
+  return {
+    phases: now,
+    // The texts of a phase from a plan come from templates.
+    phase: (phase) => (phase.plan === undefined ? phaseNow(phase) : phase),
+    task: (phase, task) =>
+      phase.plan === undefined ? findAgain(task, phase.tasks, phaseNow(phase)?.tasks ?? []) : task,
+  };
+}
+
+function ifBroken(error: unknown): undefined {
+  if (!isPhasegateError(error)) throw error;
+}
+
+/** A phase or a task. */
+interface Part {
+  readonly number: number;
+  readonly name: string;
+}
+
+function findAgain<T extends Part>(part: Part, before: readonly Part[], now: readonly T[]): T | undefined {
+  const named = <P extends Part>(parts: readonly P[]) => parts.filter(({ name }) => name === part.name);
+  const [then, same] = [named(before), named(now)];
+  if (same.length > 0)
+    return same.length === then.length ? same[then.findIndex(({ number }) => number === part.number)] : undefined;
+  return isRenamed(before, now) ? now.find(({ number }) => number === part.number) : undefined;
+}
+
+/** Returns true if parts have new names and nothing else: as many, under the same numbers, and no name elsewhere. */
+function isRenamed(before: readonly Part[], now: readonly Part[]): boolean {
+  const names = new Map(before.map(({ number, name }) => [number, name]));
+  const old = new Set(names.values());
+  return (
+    before.length === now.length &&
+    now.every(({ number, name }) => names.has(number) && (names.get(number) === name || !old.has(name)))
+  );
+}
