@@ -1,5 +1,6 @@
 /** The sums of the tallies of many sessions, as statistics show them. */
 import type { SessionStatus } from "../ports/storage-adapter.js";
+import { findAgain } from "./state/find-again.js";
 import type { PhaseTally, SessionTally } from "./state/tally.js";
 
 /** The number of sessions in each state. Deleted ones are not counted. */
@@ -13,7 +14,10 @@ export interface WorkflowStatistics {
   readonly sessions: SessionCounts;
   /** The number of those that were started for a phase of another session. Missing if there are none. */
   readonly children?: number;
-  /** The phases that a session has now or has worked at, by number. */
+  /**
+   * The phases that a session has now or has worked at, by their numbers in the newest revision that a session is on. Phases of
+   * other revisions are those of the same name.
+   */
   readonly phases: readonly PhaseStatistics[];
 }
 
@@ -23,6 +27,8 @@ export interface PhaseStatistics {
   readonly phase: number;
   /** Its name in the newest revision that a session is on; missing if it comes from a plan. */
   readonly name?: string;
+  /** True if that revision has no phase of this name, and `phase` is its number in an older one. Missing otherwise. */
+  readonly gone?: true;
   /** The number of sessions that are at the phase now, in each state; completed ones are at none. */
   readonly sessions: Omit<SessionCounts, "completed">;
   /** The number of sessions that have completed the phase, with evidence or by an override. */
@@ -112,26 +118,55 @@ function noSessions() {
 
 function sumWorkflow(tallies: readonly SessionTally[]): WorkflowStatistics {
   const sessions = noSessions();
-  const phases = new Map<number, PhaseSums>();
-  const at = (phase: number) => {
-    const sums = phases.get(phase) ?? new PhaseSums();
-    phases.set(phase, sums);
-    return sums;
-  };
   let newest: SessionTally | undefined;
   for (const tally of tallies) {
-    sessions[tally.status] += 1;
-    if (tally.status !== "completed") at(tally.phase).sessions[tally.status] += 1;
-    for (const phase of tally.phases) at(phase.phase).add(phase);
     if (tally.names.length > 0 && (newest === undefined || ageOf(tally) > ageOf(newest))) newest = tally;
   }
   const names = new Map(newest?.names);
+  const phases = new Map<string, { readonly place: Place; readonly sums: PhaseSums }>();
+  for (const tally of tallies) {
+    const placeOf = placesIn(names, tally);
+    const at = (phase: number) => {
+      const place = placeOf(phase);
+      const key = JSON.stringify([place.phase, place.gone && place.name]);
+      const found = phases.get(key) ?? { place, sums: new PhaseSums() };
+      phases.set(key, found);
+      return found.sums;
+    };
+    sessions[tally.status] += 1;
+    if (tally.status !== "completed") at(tally.phase).sessions[tally.status] += 1;
+    for (const phase of tally.phases) at(phase.phase).add(phase);
+  }
   return {
     workflowType: tallies[0]?.workflowType ?? "",
     sessions,
     children: tallies.filter(({ child }) => child).length || undefined,
-    phases: [...phases].sort(([one], [other]) => one - other).map(([phase, of]) => of.view(phase, names.get(phase))),
+    phases: [...phases.values()]
+      .sort(({ place: one }, { place: other }) => one.phase - other.phase || compare(one.name, other.name))
+      .map(({ place, sums }) => sums.view(place)),
   };
+}
+
+/** Where statistics count a phase. */
+type Place = Pick<PhaseStatistics, "phase" | "name" | "gone">;
+
+/** Returns a function that finds where the phases of a session are counted, by their numbers in its own revision. */
+function placesIn(newest: ReadonlyMap<number, string>, tally: SessionTally): (phase: number) => Place {
+  const [own, now] = [tally.names.map(partOf), [...newest].map(partOf)];
+  return (phase) => {
+    const part = own.find(({ number }) => number === phase);
+    if (part === undefined || newest.get(phase) === part.name) return { phase, name: newest.get(phase) };
+    const found = findAgain(part, own, now);
+    return found ? { phase: found.number, name: found.name } : { phase, name: part.name, gone: true };
+  };
+}
+
+function partOf([number, name]: readonly [number, string]): { readonly number: number; readonly name: string } {
+  return { number, name };
+}
+
+function compare(one = "", other = ""): number {
+  return one === other ? 0 : one < other ? -1 : 1;
 }
 
 /** Structures are as old as their pinning; of those with one time, one is chosen, which is always the same. */
@@ -174,13 +209,12 @@ class PhaseSums {
     }
   }
 
-  view(phase: number, name: string | undefined): PhaseStatistics {
+  view(place: Place): PhaseStatistics {
     const { passed, failed, waiversRequested, waiversGranted, waiversDenied, ...counts } = this.#counts;
     const spent = this.#spent.sort((one, other) => one - other);
     const seconds = (share: number) => atShare(spent, share) / 1000;
     return {
-      phase,
-      name,
+      ...place,
       sessions: this.sessions,
       completed: spent.length,
       skipped: this.#skipped,
@@ -204,7 +238,7 @@ function atShare(sorted: readonly number[], share: number): number {
 }
 
 function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return one < other ? -1 : 1;
+  return compare(one, other);
 }
 
 function statisticsOf([name, sums]: readonly [string, readonly number[]]): NotedStatistics {

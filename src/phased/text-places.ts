@@ -1,11 +1,11 @@
 /**
  * Where the texts and documents of a session's phases are. A session keeps its phases, and its workflow may have others by now,
- * under other numbers: a phase is found again by its name, and a task by its name in that phase. Of parts that share a name the
- * first is the first, as long as there are as many of them.
+ * under other numbers: a phase is found again by its name, and a task by its name in that phase.
  */
 import { isPhasegateError } from "../errors.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { EngineContext } from "./engine-context.js";
+import { findAgain } from "./state/find-again.js";
 
 /** The places of a session's phases in its workflow as it is now. */
 export interface TextPlaces {
@@ -40,28 +40,4 @@ export async function findTextPlaces(
 
 function ifBroken(error: unknown): undefined {
   if (!isPhasegateError(error)) throw error;
-}
-
-/** A phase or a task. */
-interface Part {
-  readonly number: number;
-  readonly name: string;
-}
-
-function findAgain<T extends Part>(part: Part, before: readonly Part[], now: readonly T[]): T | undefined {
-  const named = <P extends Part>(parts: readonly P[]) => parts.filter(({ name }) => name === part.name);
-  const [then, same] = [named(before), named(now)];
-  if (same.length > 0)
-    return same.length === then.length ? same[then.findIndex(({ number }) => number === part.number)] : undefined;
-  return isRenamed(before, now) ? now.find(({ number }) => number === part.number) : undefined;
-}
-
-/** Returns true if parts have new names and nothing else: as many, under the same numbers, and no name elsewhere. */
-function isRenamed(before: readonly Part[], now: readonly Part[]): boolean {
-  const names = new Map(before.map(({ number, name }) => [number, name]));
-  const old = new Set(names.values());
-  return (
-    before.length === now.length &&
-    now.every(({ number, name }) => names.has(number) && (names.get(number) === name || !old.has(name)))
-  );
 }

@@ -25,6 +25,26 @@ describe("sums of tallies", () => {
     expect([nameIn(same), nameIn(same.toReversed())]).toEqual(["Second", "Second"]);
   });
 
+  it("count a phase by its name, whatever number it has in an older revision", () => {
+    const [one, other] = [
+      ["Plan", "Build", "Check"],
+      ["Zero", "Plan", "Build"],
+    ].map((names, index) =>
+      tallyOf(`s_${index}`, {
+        ...{ status: "completed", pinnedAt: `2026-01-01T00:00:0${index}.000Z` },
+        names: names.map((name, at) => [at + 1, name]),
+        phases: names.map((_, at) => ({ phase: at + 1, spent: 0, state: "completed", passed: 1 })),
+      }),
+    );
+    const phases = sumUp([one, other].flatMap((tally) => tally ?? [])).workflows[0]?.phases;
+    expect(phases?.map(({ phase, name, gone, completed }) => [phase, name, gone, completed])).toEqual([
+      [1, "Zero", undefined, 1],
+      [2, "Plan", undefined, 2],
+      [3, "Build", undefined, 2],
+      [3, "Check", true, 1],
+    ]);
+  });
+
   it("have the median and the 90th percentile of thousands of times", () => {
     // Numbers in an order that looks random, with some twice.
     const spent = Array.from({ length: 6000 }, (_, index) => (index * 7919) % 4001);
