@@ -16,9 +16,8 @@ const reviewed = defineWorkflow({
   type: "reviewed_release",
   revision: `${release.input.revision}, review 1`,
   phases: [
-    ...release.phases,
+    ...release.parts,
     {
-      number: 3,
       name: "Review",
       content: "# Review\n\nRead what was published.",
       gate: { fields: { approved: { type: "boolean" } } },

@@ -5,6 +5,7 @@ import { openAround } from "../sandbox/sandbox.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
 import { unusable } from "../workflow/files/define-gate.js";
 import { keptFromAgents } from "../workflow/files/documents.js";
+import { phasesByName } from "../workflow/files/extend-workflow.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { METADATA_FILE } from "../workflow/files/workflow-files.js";
 import { workflowInputOf } from "../workflow/files/workflow-input-of.js";
@@ -12,7 +13,7 @@ import { checkOptions, having, type OptionChecks, optionally } from "../workflow
 import { canonicalJson, revisionOf } from "../workflow/json.js";
 import { secretIn } from "../workflow/names.js";
 import { textPaths, type WorkflowStructure } from "../workflow/structure.js";
-import type { Workflow, WorkflowInput, WorkflowPart } from "../workflow/workflow-input.js";
+import type { PhaseInput, Workflow, WorkflowInput, WorkflowPart } from "../workflow/workflow-input.js";
 import { fileOf } from "./answers.js";
 import { Bases } from "./bases.js";
 import { FileContent } from "./files.js";
@@ -22,6 +23,11 @@ import { WorkflowFolder } from "./workflow-folder.js";
 export interface LoadedWorkflow extends Workflow {
   /** The input of `defineWorkflow` that has the same phases and gates: `defineWorkflow({ ...loaded.input, type: "own" })`. */
   readonly input: WorkflowInput;
+  /**
+   * Its phases for another workflow, which numbers them: `defineWorkflow({ phases: [plan, ...loaded.parts] })`. Rules and checks
+   * name other phases by their names, but for one whose name is not unique.
+   */
+  readonly parts: readonly PhaseInput[];
 }
 
 /** The options of {@link loadWorkflow}. */
@@ -66,7 +72,9 @@ export async function loadWorkflow(folder: string, options: LoadWorkflowOptions 
   const documents = await documentsOf(found, new Set(textPaths(structure)));
   const textOf = (part: WorkflowPart) => texts.get(canonicalJson(part));
   const input = workflowInputOf(definition, documents, (part) => textOf(part) ?? "");
-  return { definition, input, phases: input.phases, documents, text: textOf };
+  const { phases } = input;
+  const parts = (await phasesByName({ definition, phases })).map((phase) => ({ ...phase, number: undefined }));
+  return { definition, input, phases, parts, documents, text: textOf };
 }
 
 async function soundRead(files: WorkflowFolder, type: string, bases: BaseWorkflows) {

@@ -37,9 +37,9 @@ export function unreadable(error: unknown, file = "."): Diagnostic & { readonly 
 
 /** Returns a warning for each gate that asks for less than the one of the workflow that is extended. */
 export function weakerGates({ extends: from }: Pick<WorkflowStructure, "extends">): Diagnostic[] {
-  return (from?.weaker ?? []).map(({ phase, what, reason }) => ({
+  return (from?.weaker ?? []).map(({ phase, what, reason, than = from?.type }) => ({
     ...{ file: ".", severity: "warning", code: "GATE_WEAKER" satisfies DiagnosticCode },
-    message: `the gate of ${shown(phase)} asks for less than in ${from?.type}: ${what.join("; ")}`,
+    message: `the gate of ${shown(phase)} asks for less than in ${than}: ${what.join("; ")}`,
     hint: `Its author says why: ${reason}`,
   }));
 }

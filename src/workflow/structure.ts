@@ -187,13 +187,23 @@ const planPinSchema = z.object({
   ticked: z.boolean(),
 });
 
+const weakerSchema = z.object({
+  /** The name of its phase. */
+  phase: z.string(),
+  what: z.array(z.string()),
+  /** Why its author allows that. */
+  reason: z.string(),
+  /** The workflow that asks for more, if that is not the one that is extended but one which that extends. */
+  than: z.optional(z.string()),
+});
+
 const extendsSchema = z.object({
   /** The type of the workflow that it extends. */
   type: z.string(),
   /** The revision of that. */
   revision: z.string(),
-  /** The gates that ask for less than there, each with how, and why its author allows that. None if missing. */
-  weaker: z.optional(z.array(z.object({ phase: z.string(), what: z.array(z.string()), reason: z.string() }))),
+  /** The gates that ask for less than there, or already did there. None if missing. */
+  weaker: z.optional(z.array(weakerSchema)),
 });
 /** The workflow that another one extends. */
 export type ExtendedFrom = z.infer<typeof extendsSchema>;

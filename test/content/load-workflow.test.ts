@@ -205,3 +205,22 @@ describe("loadWorkflow", () => {
     return undefined;
   });
 });
+
+describe("the parts of a loaded workflow", () => {
+  it("mean the same phases in another workflow, by rules and checks that had numbers", async () => {
+    const gatesOf = async (starter: string, before: readonly { name: string; content: string }[]) => {
+      const { input, parts } = await loadWorkflow(folderOf(`starters/${starter}`));
+      const { definition } = defineWorkflow({ ...input, type: "other", phases: [...before, ...parts] });
+      return JSON.stringify(definition.structure.phases.map(({ gate }) => gate));
+    };
+    const sinceIn = (gates: string) =>
+      [...gates.matchAll(/"since":\{"phase":(\d)\}/g)].map(([, phase]) => Number(phase));
+    const zero = [{ name: "Zero", content: "# Zero" }];
+    for (const starter of ["bug_fix", "spec_creation"]) {
+      const [alone, behind] = [await gatesOf(starter, []), await gatesOf(starter, zero)];
+      expect(sinceIn(behind)).toEqual(sinceIn(alone).map((phase) => phase + 1));
+      expect(behind).not.toMatch(/artifacts\[\\*"\d/);
+    }
+    expect(sinceIn(await gatesOf("bug_fix", [])).length).toBeGreaterThan(1);
+  });
+});

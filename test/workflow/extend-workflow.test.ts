@@ -177,6 +177,15 @@ describe("a workflow that extends another", () => {
     });
   });
 
+  it("says what the workflow that it extends already asks less", async () => {
+    const gate = () => ({ fields: { file: { type: "string" as const } } });
+    const mid = await extendWorkflow(BASE, { ...NEW, phases: [{ change: "Do", gate, override: "checked elsewhere" }] });
+    const top = await extendWorkflow(mid, { ...NEW, type: "top", phases: [] });
+    expect(top.definition.structure.extends).toMatchObject({ type: "own", weaker: [{ phase: "Do", than: "base" }] });
+    const listing = (await engineOn(top).listWorkflows())[0];
+    expect(listing?.diagnostics[0]?.message).toMatch(/^the gate of "Do" asks for less than in base: /);
+  });
+
   it("sets options, which no session can change", async () => {
     const own = await extendWorkflow(BASE, { ...NEW, options: { level: "high" } });
     const engine = engineOn(own);

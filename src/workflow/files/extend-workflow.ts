@@ -75,10 +75,13 @@ export async function extendWorkflow(base: Workflow, extension: WorkflowExtensio
     phases,
     documents: documentsOf(base, numbersOf(structure, slots)),
   });
+  // What the base asks less than its own one counts here, too.
+  const { type: than, weaker: inherited = [] } = structure.extends ?? {};
   const from: ExtendedFrom = {
     type: structure.type,
     revision: structure.revision,
-    weaker: weaker.length === 0 ? undefined : weaker,
+    weaker:
+      weaker.length + inherited.length === 0 ? undefined : [...inherited.map((one) => ({ than, ...one })), ...weaker],
   };
   return { ...workflow, definition: { ...definition, structure: { ...definition.structure, extends: from } } };
 }
@@ -156,19 +159,29 @@ function partIn({ base, inserted, name }: Slot, parts: readonly PhaseInput[], ch
 }
 
 /** Returns the phases of a workflow without numbers; what named other phases by their numbers names them by their names. */
-export async function partsOf({ phases, definition }: Workflow, problems: string[]): Promise<PhaseInput[]> {
+export async function partsOf(workflow: Workflow, problems: string[]): Promise<PhaseInput[]> {
+  const shared = (number: number) =>
+    void problems.push(`the base names its phase ${number} by this number, and its name is not unique`);
+  return (await phasesByName(workflow, shared)).map((phase) => ({ ...phase, number: undefined }));
+}
+
+/**
+ * Returns the phases of a workflow; what named other phases by their numbers names them by their names, so that it means the same
+ * ones in another workflow. Calls `onShared` for a number whose phase has no name of its own, which stays.
+ */
+export async function phasesByName(
+  { phases, definition }: Pick<Workflow, "phases" | "definition">,
+  onShared: (number: number) => void = () => {},
+): Promise<PhaseInput[]> {
   const own = new PhaseNames(definition.structure.phases);
   const keyFor = (key: string): string | undefined => {
     const number = /^\d+$/.test(key) ? own.find(key) : undefined;
     if (number === undefined) return undefined;
     const name = nameKey(own, number);
-    if (name === undefined)
-      problems.push(`the base names its phase ${number} by this number, and its name is not unique`);
+    if (name === undefined) onShared(number);
     return name;
   };
-  return Promise.all(
-    phases.map(async (phase) => ({ ...phase, number: undefined, gate: await namedGate(phase.gate, keyFor) })),
-  );
+  return Promise.all(phases.map(async (phase) => ({ ...phase, gate: await namedGate(phase.gate, keyFor) })));
 }
 
 /** Returns the name by which a phase can be named; undefined if it has none that is unique. */
