@@ -14,6 +14,7 @@ import { argument, command, notEmpty, required } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
 import { checkedLog, KINDS } from "./export.js";
 import { choiceOf, type FilterOptions, filterOptions, jsonOption, stateOption } from "./options.js";
+import { sessionMeant } from "./session-id.js";
 import { openState, using, withState } from "./state.js";
 import { counted, print, printable, printJson, sizeText, type Terminal } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
@@ -161,7 +162,7 @@ export const compactCommand = command({
   name: "compact",
   summary: "store the commits of sessions in less space",
   description: "Stores the commits of one session, or of all sessions that match, in less space.",
-  arguments: [argument("[session]", "id of the session; all that match if not given", notEmpty)],
+  arguments: [argument("[session]", "id of the session, or the end of it; all that match if not given", notEmpty)],
   options: { state: required(stateOption()), ...filterOptions() },
   help: COMPACT_HELP,
   run: ({ state, ...filters }, terminal, session) =>
@@ -174,8 +175,9 @@ export const compactCommand = command({
 
 async function compactAll(storage: StorageAdapter, filters: FilterOptions): Promise<string> {
   if (storage.compact === undefined) return "nothing to do: this kind of state needs no compaction";
+  const choice = await choiceOf(filters, (given) => sessionMeant(storage, given));
   let [sessions, before, after] = [0, 0, 0];
-  for await (const sessionId of chosenSessions(storage, choiceOf(filters))) {
+  for await (const sessionId of chosenSessions(storage, choice)) {
     if ((await storage.read(sessionId)) === undefined) {
       throw new CommandFailure(`there is no session ${sessionId}`, EXIT.problems, "See `phasegate sessions`.");
     }

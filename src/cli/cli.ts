@@ -13,6 +13,7 @@
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
  *   going
  * - attempts.ts: how attempts at gates are printed, with their evidence
+ * - session-id.ts: which session the end of an id names; layout.ts: columns and paragraphs that fit the terminal
  * - terminal.ts: output that cannot steer the terminal or show a password; diagnostics.ts: diagnostics with the code
  *   around them
  * - content-in.ts: the workflows in the folders of `--workflows`, and the starters after them

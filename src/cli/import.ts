@@ -11,7 +11,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { asRefusal, checkCommit, LogRefusal, withPayloads } from "../phased/log-check.js";
-import { type Appended, appendLog, bytesOf } from "../phased/log-copy.js";
+import { type Appended, appendLog, bytesOf, type SessionChoice } from "../phased/log-copy.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { matchesQuery } from "../storage/common/session-query.js";
 import type { SessionId } from "../workflow/names.js";
@@ -20,6 +20,7 @@ import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import { checkHeader, KINDS, type Line, type LinesEnd, notImported, readLine, splitLines } from "./export.js";
 import { fromOptions, importFrom, TOOLS } from "./import-from.js";
 import { choiceOf, filterOptions, stateOption, unreadable } from "./options.js";
+import { sessionAmong } from "./session-id.js";
 import { openState, using } from "./state.js";
 import { counted, print, printable, type Terminal } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
@@ -94,8 +95,11 @@ async function spooled<T>(input: Readable, work: (file: string) => Promise<T>): 
 async function importFile(file: string, options: ImportOptions, terminal: Terminal): Promise<ExitCode> {
   const { hashKey } = await readHashKey(options);
   const key = hashKey === undefined ? undefined : utf8ToBytes(hashKey);
-  const blocks = (await checkLines(file, key)).filter(isChosen(options));
-  const missing = options.session?.filter((id) => !blocks.some(({ sessionId }) => sessionId === id)) ?? [];
+  const all = await checkLines(file, key);
+  const ids = [...new Set(all.map(({ sessionId }) => sessionId))];
+  const choice = await choiceOf(options, (given) => sessionAmong(ids, given) ?? given);
+  const blocks = all.filter((block) => isChosen(block, choice));
+  const missing = choice.sessionIds?.filter((id) => !blocks.some(({ sessionId }) => sessionId === id)) ?? [];
   for (const id of missing) print(terminal, printable(`session ${id} is not in the file`));
   const isKeyed = key !== undefined;
   if (options.check === true) return await report("checked", blocks.map(asChecked), missing.length, isKeyed, terminal);
@@ -164,9 +168,8 @@ async function report(
   return refused === 0 ? EXIT.ok : EXIT.problems;
 }
 
-function isChosen(options: ImportOptions): (block: Block) => boolean {
-  const { sessionIds, query = {} } = choiceOf(options);
-  return ({ sessionId, summary }) => sessionIds?.includes(sessionId) ?? matchesQuery(summary, query);
+function isChosen({ sessionId, summary }: Block, { sessionIds, query = {} }: SessionChoice): boolean {
+  return sessionIds?.includes(sessionId) ?? matchesQuery(summary, query);
 }
 
 interface Block extends Pick<Line, "offset" | "number"> {

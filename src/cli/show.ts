@@ -10,9 +10,10 @@ import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import { type Owner, ownedBy } from "../ports/actor.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
-import type { PhaseLine } from "../read/model.js";
+import type { ListedSession, PhaseLine } from "../read/model.js";
 import { phaseState } from "../read/phase-state.js";
 import type { RecordedReader } from "../read/sources.js";
+import { type Standing, standingOf, standingText } from "../read/standing.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
@@ -46,8 +47,9 @@ export const showCommand = command({
     json: jsonOption(),
   },
   help: HELP,
-  async run({ state, full, json, ...trust }, terminal, sessionId) {
-    const opened = await openSession(state, sessionId, await readTrust(trust));
+  async run({ state, full, json, ...trust }, terminal, given) {
+    const opened = await openSession(state, given, await readTrust(trust));
+    const { sessionId } = opened;
     const shown = { stream: terminal.stdout, full: full === true };
     const report = await reportOf(opened, sessionId, shown).finally(() => opened.engine.close());
     if (json) printJson(terminal, report.json);
@@ -96,6 +98,21 @@ const STATUS_STYLES = {
 /** Returns a status, or a text that contains it, in the status's colour. */
 export function styledStatus(stream: Writable, status: SessionStatus, text: string = status): string {
   return styled(stream, STATUS_STYLES[status], text);
+}
+
+const STANDING_STYLES = {
+  working: "cyan",
+  refused: "yellow",
+  needs_you: "magenta",
+  paused: "yellow",
+  failed: "red",
+  done: "green",
+  deleted: "gray",
+} as const satisfies Record<Standing, string>;
+
+/** Returns how a session stands, or a text that contains it, in the colour of that. */
+export function styledStanding(stream: Writable, session: ListedSession, text = standingText(session)): string {
+  return styled(stream, STANDING_STYLES[standingOf(session)], text);
 }
 
 /** An approval that a session of any kind waits for. */

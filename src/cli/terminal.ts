@@ -84,32 +84,6 @@ export function phaseTitle(number: number, name: string, inPlan?: string): strin
   return `Phase ${number}${inPlan === undefined ? "" : ` (${inPlan} in the plan)`}: ${name}`;
 }
 
-/** Hebrew, Arabic and the like: without isolates, a terminal would reorder the columns beside them. */
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
-
-function isolated(text: string): string {
-  return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
-}
-
-/** Returns rows as lines with aligned columns; those in `numbers` to the right. `style` gets cells of full width. */
-export function aligned(
-  rows: readonly (readonly string[])[],
-  numbers: readonly number[] = [],
-  style: (cell: string, row: number, column: number) => string = (cell) => cell,
-): string[] {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0),
-  );
-  return rows.map((row, index) => {
-    const cells = row.map((cell, column) => {
-      const space = " ".repeat((widths[column] ?? 0) - cell.length);
-      const text = isolated(cell);
-      return style(numbers.includes(column) ? space + text : text + space, index, column);
-    });
-    return cells.join("  ").trimEnd();
-  });
-}
-
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
 
 /** Returns a size in a suitable unit: `812 bytes`, `1.4 kB`. A kB has 1,000 bytes. */
@@ -122,6 +96,12 @@ export function sizeText(bytes: number): string {
 /** Returns a stored time as people read it: `2026-01-31 12:00:00Z`. */
 export function timeText(iso: string): string {
   return iso.replace("T", " ").replace(/\.\d+Z$/, "Z");
+}
+
+/** Returns how long ago a stored time was, in its largest unit: `2m ago`. */
+export function agoText(iso: string, now = Date.now()): string {
+  const [largest] = durationText(Math.max(0, Math.floor((now - Date.parse(iso)) / 1000))).split(" ");
+  return `${largest} ago`;
 }
 
 /** Returns a duration in its two largest units: `45s`, `3m 12s`, `2h 5m`, `4d 1h`. */

@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
 import { runCli } from "../../src/cli/cli.js";
 
 /** The output of a command, and its exit code. */
@@ -13,6 +14,16 @@ export async function run(...args: string[]): Promise<CliRun> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const code = await runCli(args, { stdin, stdout, stderr });
   return { code, stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
+}
+
+/** Runs a command on a terminal that is so wide, which nobody answers; the output is without its colours. */
+export async function atTerminal(columns: number, ...args: string[]): Promise<CliRun> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  Object.assign(stdout, { isTTY: true, columns });
+  Object.assign(stderr, { isTTY: true, columns });
+  const code = await runCli(args, { stdin, stdout, stderr });
+  const textOf = (stream: PassThrough) => stripVTControlCharacters(String(stream.read() ?? ""));
+  return { code, stdout: textOf(stdout), stderr: textOf(stderr) };
 }
 
 /** Runs a command on a terminal on which a person answers each question. */

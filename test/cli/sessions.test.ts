@@ -2,12 +2,14 @@ import { readdir } from "node:fs/promises";
 import { createEngine, type Engine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { FakeClock } from "phasegate/testing";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { hashEvidence } from "../../src/approval/message.js";
+import { widthOf } from "../../src/cli/layout.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { CountingClock, idOn } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
-import { run } from "./run-cli.js";
+import { atTerminal, run } from "./run-cli.js";
+import { sessionsOfAllKinds } from "./sessions-of-all-kinds.js";
 
 /** Creates a state folder, and runs a host's work in it. */
 async function stateOf(work: (engine: Engine, clock: FakeClock) => Promise<unknown>): Promise<string> {
@@ -69,6 +71,45 @@ describe("phasegate sessions", () => {
     ]);
     const columns = stdout.split("\n").slice(0, 3);
     expect(new Set(columns.map((line) => line.search(/STATUS|active|paused/))).size).toBe(1);
+  });
+
+  describe("at a terminal", () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-03-04T07:20:00.000Z") }));
+    afterEach(() => void vi.useRealTimers());
+
+    it("fits its width: short ids, how each stands, and what it waits for", async () => {
+      const state = await temporaryFolder();
+      const { ids, close } = await sessionsOfAllKinds(state);
+      await close();
+      const at = async (columns: number) =>
+        (await atTerminal(columns, "sessions", "--state", state)).stdout.split("\n");
+      const rowsOf = (lines: readonly string[]) => lines.map((line) => line.replace(/ {2,}/g, "|"));
+      const narrow = await at(80);
+      expect(rowsOf(narrow)).toEqual([
+        "SESSION|STATUS|PHASE|TARGET|UPDATED|WAITS FOR",
+        "id-8|Needs you|Dig|2h ago|approval",
+        `${ids.done.slice(-8)}|Done|3/3 Ship|src/done.ts|2h ago`,
+        `${ids.failed.slice(-8)}|Failed|2/3 Build and m…|src/failed.ts|2h ago`,
+        `${ids.paused.slice(-8)}|Paused|2/3 Build and m…|src/paused.ts|2h ago`,
+        `${ids.waiver.slice(-8)}|Needs you|2/3 Build and m…|src/legacy.c|2h ago|waiver`,
+        `${ids.approval.slice(-8)}|Needs you|1/3 Plan|文档/…说明书.md|2h ago|approval`,
+        `${ids.refused.slice(-8)}|Refused 2 of 3|2/3 Build and m…|\u2068docs/مرحبا…لم.md\u2069|2h ago`,
+        `${ids.working.slice(-8)}|Working|1/3 Plan|servi…ckout.java|2h ago`,
+        "",
+        "8 sessions",
+        "",
+      ]);
+      for (const line of narrow) expect(widthOf(line)).toBeLessThanOrEqual(80);
+      const wide = await at(140);
+      expect(wide[0]).toMatch(/^SESSION +STATUS +PHASE +WORKFLOW +TARGET +UPDATED +WAITS FOR$/);
+      expect(wide[8]).toMatch(/release_v1 {2}services\/payment.*…\S+\/Checkout\.java {2}2h ago$/);
+      for (const line of wide) expect(widthOf(line)).toBeLessThanOrEqual(140);
+      const piped = await run("sessions", "--state", state);
+      expect((await atTerminal(80, "sessions", "--state", state, "--wide")).stdout).toBe(piped.stdout);
+      expect(piped.stdout).toContain(`${ids.working}  active `);
+      const json = await atTerminal(80, "sessions", "--state", state, "--json");
+      expect(json.stdout).toBe((await run("sessions", "--state", state, "--json")).stdout);
+    });
   });
 
   it("filters, limits and prints JSON", async () => {
