@@ -13,6 +13,7 @@
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
  *   going
  * - attempts.ts: how attempts at gates are printed, with their evidence
+ * - answer-command.ts: the command that answers what waits
  * - session-id.ts: which session the end of an id names; layout.ts: columns and paragraphs that fit the terminal
  * - terminal.ts: output that cannot steer the terminal or show a password; diagnostics.ts: diagnostics with the code
  *   around them
@@ -99,6 +100,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   gate: async () => (await import("./validate.js")).gateCommand,
   plan: async () => (await import("./plan.js")).planCommand,
   sessions: async () => (await import("./sessions.js")).sessionsCommand,
+  inbox: async () => (await import("./inbox.js")).inboxCommand,
   stats: async () => (await import("./stats.js")).statsCommand,
   show: async () => (await import("./show.js")).showCommand,
   inspect: async () => (await import("./inspect.js")).inspectCommand,
