@@ -22,6 +22,7 @@ import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js"
 import { type CreateCommand, command, flag, required, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import { writeToFile } from "./export.js";
+import { printWrapped } from "./layout.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { attemptOptions, readSecret, sessionArgument, stateOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
@@ -144,7 +145,7 @@ async function decide(
       throw usage("this decision must be signed", "Give --key with your private key.");
     }
     requirePerson(options, asked, terminal);
-    printLines(
+    printWrapped(
       terminal,
       asked.what === "waiver"
         ? waiverLines(asked.question, terminal.stdout)

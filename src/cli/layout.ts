@@ -1,7 +1,7 @@
 /** Columns and paragraphs that fit a terminal. Widths are counted in its columns: a Chinese character or an emoji takes two. */
 import type { Writable } from "node:stream";
 import measure from "fast-string-truncated-width";
-import { isTty } from "./terminal.js";
+import { isTty, printLines, type Terminal } from "./terminal.js";
 
 /** Of a terminal that does not tell. */
 export const USUAL_COLUMNS = 80;
@@ -40,22 +40,34 @@ export function cutMiddle(text: string, width: number): string {
   return `${beginning}${CUT}${end}`;
 }
 
+/** Stands before a text: the others of its lines keep the bar, and the place of the dot. */
+const LEAD = /^ *(?:│ *|· )?/;
+const LEAST_WRAPPED = 20;
+
 /** Returns a line as lines that are at most so wide, broken between words. All are indented as the line is. */
 export function wrapped(line: string, width = Number.POSITIVE_INFINITY): string[] {
-  const [indent] = /^ */.exec(line) ?? [""];
-  const limit = Math.max(width - indent.length, LEAST_WRAPPED);
+  const [lead] = LEAD.exec(line) ?? [""];
+  const limit = Math.max(width - lead.length, LEAST_WRAPPED);
   const lines: string[] = [];
-  for (let rest = line.slice(indent.length); ; ) {
+  for (let rest = line.slice(lead.length); ; ) {
+    const before = lines.length === 0 ? lead : lead.replace("·", " ");
     const { index, truncated } = measure(rest, { limit });
-    if (!truncated) return [...lines, indent + rest];
+    if (!truncated) return [...lines, before + rest];
     const blank = rest.lastIndexOf(" ", index);
     const end = blank > 0 ? blank : index;
-    lines.push(indent + rest.slice(0, end).trimEnd());
+    lines.push(before + rest.slice(0, end).trimEnd());
     rest = rest.slice(end).trimStart();
   }
 }
 
-const LEAST_WRAPPED = 20;
+/** Prints lines of texts, which a terminal would break within words. */
+export function printWrapped(terminal: Terminal, lines: readonly string[]): void {
+  const width = columnsOf(terminal.stdout);
+  printLines(
+    terminal,
+    lines.flatMap((line) => wrapped(line, width)),
+  );
+}
 
 /** Hebrew, Arabic and the like: without isolates, a terminal would reorder the columns beside them. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;

@@ -189,36 +189,36 @@ describe("phasegate sessions", () => {
 });
 
 describe("phasegate show", () => {
-  it("shows a session as a tree, without its workflow", async () => {
+  it("shows how a session stands, its phases and its attempts, the newest first, without its workflow", async () => {
     const state = await stateOf(paused);
     const { code, stdout } = await run("show", ID, "--state", state);
     expect(code).toBe(0);
     expect(stdout.replace(/· .*tests_pass.*/g, "· tests_pass")).toBe(
       [
         ID,
+        "  status    Paused, in phase 2 of 2: Ship",
+        "  note      waiting for a key",
         "  workflow  Two phases (two_phases, revision 1)",
         "  target    src/a.ts",
-        "  status    paused, in phase 2",
         "  created   2026-03-04 05:06:07Z",
         "  updated   2026-03-04 05:09:12Z",
-        "  note      waiting for a key",
         "",
-        "├─ ✓ Phase 1: Build",
-        "│    attempt 1  failed       2026-03-04 05:06:07Z  2m 5s",
-        "│      · tests_pass",
-        `│      evidence ${hashEvidence({ summary: "\u001b[31mx" })}`,
-        "│      │ {",
-        '│      │   "summary": "\\u001b[31mx"',
-        "│      │ }",
-        "│    attempt 2  completed    2026-03-04 05:08:12Z  1m",
-        `│      evidence ${hashEvidence(built)}`,
-        "│      │ {",
-        '│      │   "summary": "added the parser",',
-        '│      │   "tests_pass": true',
-        "│      │ }",
-        "└─ ▶ Phase 2: Ship",
-        "     attempt 1  active       2026-03-04 05:09:12Z",
-        "       · 2026-03-04 05:09:12Z  paused: waiting for a key",
+        "✓ Phase 1: Build",
+        "▶ Phase 2: Ship",
+        "",
+        "Phase 2: Ship",
+        "  attempt 1  active       2026-03-04 05:09:12Z",
+        "    · 2026-03-04 05:09:12Z  paused: waiting for a key",
+        "",
+        "Phase 1: Build",
+        "  attempt 2  completed    2026-03-04 05:08:12Z  1m",
+        `    evidence ${hashEvidence(built)}`,
+        "    │ summary: added the parser",
+        "    │ tests_pass: true",
+        "  attempt 1  failed       2026-03-04 05:06:07Z  2m 5s",
+        "    · tests_pass",
+        `    evidence ${hashEvidence({ summary: "\u001b[31mx" })}`,
+        '    │ summary: "\\u001b[31mx"',
         "",
       ].join("\n"),
     );
@@ -246,9 +246,9 @@ describe("phasegate show", () => {
       await engine.session(done).completePhase(2, {});
     });
     const failed = await run("show", idOn("two_phases_failed", 1), "--state", state);
-    expect(failed.stdout).toMatch(/status {4}failed, in phase 1\n[\s\S]*├─ ✗ Phase 1[\s\S]*└─ ○ Phase 2/);
+    expect(failed.stdout).toMatch(/status {4}Failed, in phase 1 of 2: Build\n[\s\S]*✗ Phase 1[\s\S]*○ Phase 2/);
     const done = await run("show", idOn("two_phases_done", 2), "--state", state);
-    expect(done.stdout).toMatch(/status {4}completed\n[\s\S]*├─ » Phase 1[\s\S]*skipped[\s\S]*└─ ✓ Phase 2/);
+    expect(done.stdout).toMatch(/status {4}Done\n[\s\S]*» Phase 1[\s\S]*✓ Phase 2[\s\S]*skipped/);
   });
 
   it("cuts long evidence, unless all of it is wanted", async () => {
@@ -258,7 +258,7 @@ describe("phasegate show", () => {
       await engine.session(sessionId).completePhase(1, long);
     });
     const cut = await run("show", ID, "--state", state);
-    expect(cut.stdout).toMatch(/… [\d]+ more characters: --full shows them all/);
+    expect(cut.stdout).toMatch(/… --full shows all \d+ characters/);
     expect(cut.stdout.split("\n").length).toBeLessThan(40);
     const full = await run("show", ID, "--state", state, "--full");
     expect(full.stdout).toContain("line 499");

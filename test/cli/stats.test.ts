@@ -85,7 +85,7 @@ two_phases: 3 sessions
 `);
     const [{ sessionId }] = JSON.parse((await run("sessions", "--state", state, "--json")).stdout).sessions;
     const shown = (await run("show", sessionId, "--state", state)).stdout;
-    expect(shown).toContain(`      · cost: 0.25\n│      · input tokens: 1,200\n│      · model: \\u001b[31msmall\n`);
+    expect(shown).toContain(`    · cost: 0.25\n    · input tokens: 1,200\n    · model: \\u001b[31msmall\n`);
   });
 
   it("prints JSON with --json, of one workflow with --workflow", async () => {
