@@ -80,7 +80,7 @@ interface Operation {
   readonly routed?: (session: Instance, options: OperateOptions) => Promise<Done>;
 }
 
-type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "sync" | "assign" | "delete";
+export type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "sync" | "assign" | "delete";
 
 const phaseOption = () =>
   parsed("--phase <n>", "the phase that is meant: refused if the session is in another one", wholeNumber(0));
