@@ -221,7 +221,7 @@ async function noteFor(
   terminal: Terminal,
 ): Promise<string | undefined> {
   if (decision !== "deny" || options.note !== undefined) return options.note;
-  const note = options.yes === true ? "" : await ask(terminal, "What is to be done instead? ");
+  const note = options.yes === true ? "" : ((await ask(terminal, "What is to be done instead? ")) ?? "");
   if (note !== "") return note;
   throw usage("a denial needs a note", "Say with --note what to do instead.");
 }

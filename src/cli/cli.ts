@@ -15,6 +15,7 @@
  * - attempts.ts: how attempts at gates are printed, with their evidence
  * - answer-command.ts: the command that answers what waits
  * - session-id.ts: which session the end of an id names; layout.ts: columns and paragraphs that fit the terminal
+ * - checkboxes.ts: a list of which a person chooses some; progress.ts: how far long work has come
  * - terminal.ts: output that cannot steer the terminal or show a password; diagnostics.ts: diagnostics with the code
  *   around them
  * - content-in.ts: the workflows in the folders of `--workflows`, and the starters after them

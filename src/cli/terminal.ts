@@ -50,21 +50,23 @@ export function isInteractive({ stdin, stdout }: Terminal): boolean {
   return isTty(stdin) && isTty(stdout);
 }
 
-export async function ask({ stdin, stdout }: Terminal, question: string): Promise<string> {
+/** Returns a person's answer; undefined if the person ends the input. */
+export async function ask({ stdin, stdout }: Terminal, question: string): Promise<string | undefined> {
   // Loaded here: a command that asks nothing starts 1 ms sooner.
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: stdin, output: stdout });
   try {
-    const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
-    return (await Promise.race([lines.question(question), ended])).trim();
+    const ended = new Promise<undefined>((resolve) => lines.once("close", () => resolve(undefined)));
+    return (await Promise.race([lines.question(question), ended]))?.trim();
   } finally {
     lines.close();
   }
 }
 
-/** Only `y` and `yes` confirm. */
-export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
-  return /^(y|yes)$/i.test(await ask(terminal, `${question} [y/N] `));
+/** Only `y` and `yes` confirm; with `preset`, an empty line, too. */
+export async function confirm(terminal: Terminal, question: string, { preset = false } = {}): Promise<boolean> {
+  const answer = await ask(terminal, `${question} ${preset ? "[Y/n]" : "[y/N]"} `);
+  return answer !== undefined && (/^(y|yes)$/i.test(answer) || (preset && answer === ""));
 }
 
 export function isTty(stream: Readable | Writable): boolean {

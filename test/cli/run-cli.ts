@@ -26,7 +26,7 @@ export async function atTerminal(columns: number, ...args: string[]): Promise<Cl
   return { code, stdout: textOf(stdout), stderr: textOf(stderr) };
 }
 
-/** Runs a command on a terminal on which a person answers each question. */
+/** Runs a command on a terminal on which a person answers each question; the answer to checkboxes are keys. */
 export async function answering(args: readonly string[], answers: readonly string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   Object.assign(stdin, { isTTY: true });
@@ -35,7 +35,7 @@ export async function answering(args: readonly string[], answers: readonly strin
   let text = "";
   stdout.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk;
-    if (/\]:? $/.test(chunk)) stdin.write(`${left.shift() ?? ""}\n`);
+    if (/(?:\]|, or none):? $|enter goes on\)/.test(chunk)) stdin.write(`${left.shift() ?? ""}\n`);
   });
   const code = await runCli(args, { stdin, stdout, stderr });
   return { code, text, left, stderr: String(stderr.read() ?? "") };
