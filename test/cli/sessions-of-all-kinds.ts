@@ -33,9 +33,9 @@ const release = defineWorkflow({
   ],
 });
 
-export const LONG_PATH = "services/payment/gateway/adapters/legacy/src/main/java/com/example/Checkout.java";
-export const ARABIC = "docs/مرحبا بالعالم.md";
-export const CHINESE = "文档/支付网关设计说明书.md";
+const LONG_PATH = "services/payment/gateway/adapters/legacy/src/main/java/com/example/Checkout.java";
+const ARABIC = "docs/مرحبا بالعالم.md";
+const CHINESE = "文档/支付网关设计说明书.md";
 
 /** Creates in a folder sessions in every state, a minute apart from 05:07 on, and returns their ids by their state. */
 export async function sessionsOfAllKinds(folder: string) {
