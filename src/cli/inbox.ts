@@ -12,7 +12,17 @@ import { aligned, columnsOf, cutMiddle, fitted, type Give, widthOf } from "./lay
 import { type OpenedState, openAll } from "./opened.js";
 import { jsonOption, stateOption } from "./options.js";
 import { shortIds } from "./session-id.js";
-import { agoText, print, printable, printJson, printLines, styled, type Terminal, timeText } from "./terminal.js";
+import {
+  agoText,
+  isTty,
+  print,
+  printable,
+  printJson,
+  printLines,
+  styled,
+  type Terminal,
+  timeText,
+} from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
@@ -86,7 +96,11 @@ async function follow(opened: OpenedState, look: Look, json: boolean): Promise<v
     }
   };
   const end = new AbortController();
-  const release = endOnSignals({ close: () => end.abort() }, { info: () => {} });
+  const close = () => end.abort();
+  const release = endOnSignals({ close }, { info: () => {} });
+  // The reader of a pipe has gone.
+  terminal.stdout.once("error", close);
+  if (isTty(terminal.stdout)) terminal.stderr.write("phasegate: watching what comes; Ctrl+C ends it\n");
   try {
     const tellAll = async () => tell((await new Inboxes().read("", opened)).items);
     for await (const commit of watched(opened.storage, end.signal, tellAll)) {
@@ -94,6 +108,7 @@ async function follow(opened: OpenedState, look: Look, json: boolean): Promise<v
     }
   } finally {
     release();
+    terminal.stdout.off("error", close);
   }
 }
 

@@ -79,7 +79,9 @@ function isolated(text: string): string {
 const BETWEEN = "  ";
 
 function widthsOf(rows: readonly (readonly string[])[]): number[] {
-  return (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ""))));
+  return (rows[0] ?? []).map((_, column) =>
+    rows.reduce((width, row) => Math.max(width, widthOf(row[column] ?? "")), 0),
+  );
 }
 
 /** Returns rows as lines with aligned columns; those in `numbers` to the right. `style` gets cells of full width. */

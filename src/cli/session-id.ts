@@ -3,7 +3,7 @@ import { BROKEN } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import { CommandFailure, EXIT } from "./exit-codes.js";
+import { usage } from "./exit-codes.js";
 import { counted, printable } from "./terminal.js";
 
 /** The length of the random end of an id. */
@@ -32,7 +32,7 @@ export function shortIds(ids: readonly string[], length = SHORT): ReadonlyMap<st
  * Returns the id of the session that a person means: by its whole id, or by the end of it. If there is none, the text itself:
  * what is done with it then says so.
  *
- * @throws {CommandFailure} when several ids end with the text.
+ * @throws {CommandFailure} wrong usage, when several ids end with the text.
  * @throws {PhasegateError} `INVALID_INPUT` when no id has such a form.
  */
 export async function sessionMeant(storage: StorageAdapter, given: string): Promise<SessionId> {
@@ -56,11 +56,7 @@ export function sessionAmong(ids: readonly string[], given: string): string | un
   const more = found.length > CANDIDATES ? ` and ${counted(found.length - CANDIDATES, "other")}` : "";
   const names = found.slice(0, CANDIDATES).join(", ");
   const hint = `Give more of the id. These end so: ${printable(names)}${more}.`;
-  throw new CommandFailure(
-    `${counted(found.length, "session")} have an id that ends with ${given}`,
-    EXIT.problems,
-    hint,
-  );
+  throw usage(`${counted(found.length, "session")} have an id that ends with ${given}`, hint);
 }
 
 /** A session whose log can't be read is there, too. */

@@ -71,7 +71,7 @@ describe("the end of a session's id", () => {
     const [one = "", other = ""] = ids.filter((id) => /_k\w{16}$/.test(id));
     const end = one.slice(-8);
     const refused = await run("show", end, "--state", folder);
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain(`2 sessions have an id that ends with ${end}`);
     expect(refused.stderr).toMatch(new RegExp(`These end so: (${one}, ${other}|${other}, ${one})\\.`));
     expect((await run("show", shortIds(ids).get(one) ?? "", "--state", folder)).stdout).toContain(one);
