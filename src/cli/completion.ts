@@ -22,11 +22,11 @@ export const completionCommand: CreateCommand = ({ stdout }) =>
       stdout.write(`${SCRIPTS[shell](entriesIn(parent?.commands ?? [])).join("\n")}\n`);
     });
 
-/** What follows the name of a command: the names of its own commands, and options. */
+/** What follows the name of a command: the names of its own commands, or the words of its argument; and options. */
 interface Entry {
   readonly name: string;
   readonly about: string;
-  readonly commands: readonly string[];
+  readonly words: readonly string[];
   readonly options: readonly Option[];
 }
 
@@ -36,7 +36,10 @@ function entriesIn(commands: readonly Command[]): readonly Entry[] {
     return {
       name: command.name(),
       about: brief(command.summary()),
-      commands: command.commands.map((one) => one.name()),
+      words: [
+        ...command.commands.map((one) => one.name()),
+        ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
+      ],
       options: [...new Map(options.map((option) => [option.long, option])).values()],
     };
   });
@@ -45,7 +48,10 @@ function entriesIn(commands: readonly Command[]): readonly Entry[] {
 /** Returns the first part of a description, without what a shell reads as a sign. */
 function brief(text: string): string {
   const [first = ""] = text.split(/[;:,([]/);
-  return first.replace(/['"`\\$<>|]/g, "").trim();
+  return first
+    .replaceAll("'", "’")
+    .replace(/["`\\$<>|]/g, "")
+    .trim();
 }
 
 function takesValue({ required, optional }: Option): boolean {
@@ -59,8 +65,8 @@ function bash(entries: readonly Entry[]): string[] {
       .map(({ long, argChoices = [] }) => `    "${name} ${long}") words="${argChoices.join(" ")}" ;;`),
   );
   const words = entries.map(
-    ({ name, commands, options }) =>
-      `        ${name}) words="${[...commands, ...options.map(({ long }) => long), "--help"].join(" ")}" ;;`,
+    ({ name, words: first, options }) =>
+      `        ${name}) words="${[...first, ...options.map(({ long }) => long), "--help"].join(" ")}" ;;`,
   );
   return [
     "_phasegate() {",
@@ -84,8 +90,8 @@ function zsh(entries: readonly Entry[]): string[] {
     const value = option.argChoices === undefined ? "_files" : `(${option.argChoices.join(" ")})`;
     return `'*${option.long}[${brief(option.description)}]${takesValue(option) ? `:value:${value}` : ""}'`;
   };
-  const cases = entries.map(({ name, commands, options }) => {
-    const rest = commands.length === 0 ? "'*:file:_files'" : `'2:command:(${commands.join(" ")})'`;
+  const cases = entries.map(({ name, words, options }) => {
+    const rest = words.length === 0 ? "'*:file:_files'" : `'2:word:(${words.join(" ")})'`;
     return `    ${name}) _arguments ${[...options.map(spec), rest].join(" ")} ;;`;
   });
   return [
@@ -103,11 +109,11 @@ function zsh(entries: readonly Entry[]): string[] {
 }
 
 function fish(entries: readonly Entry[]): string[] {
-  return entries.flatMap(({ name, about, commands, options }) => {
+  return entries.flatMap(({ name, about, words, options }) => {
     const within = `complete -c phasegate -n '__fish_seen_subcommand_from ${name}'`;
     return [
       `complete -c phasegate -n __fish_use_subcommand -f -a ${name} -d '${about}'`,
-      ...(commands.length === 0 ? [] : [`${within} -f -a '${commands.join(" ")}'`]),
+      ...(words.length === 0 ? [] : [`${within} -f -a '${words.join(" ")}'`]),
       ...options.map((option) => {
         const values = option.argChoices === undefined ? " -r" : ` -x -a '${option.argChoices.join(" ")}'`;
         const long = option.long?.slice(2);

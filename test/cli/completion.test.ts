@@ -21,7 +21,7 @@ describe("phasegate completion", () => {
     expect(complete("phasegate", "sessions", "--status", "")).toEqual(["active", "paused", "completed", "failed"]);
     expect(complete("phasegate", "sessions", "--state", "")).toEqual([""]);
     expect(complete("phasegate", "gate", "fr")).toEqual(["freeze"]);
-    expect(complete("phasegate", "completion", "--")).toEqual(["--help"]);
+    expect(complete("phasegate", "completion", "")).toEqual(["bash", "zsh", "fish", "--help"]);
   });
 
   it("names each command and the values of options in zsh and fish, with what they are", async () => {
