@@ -65,7 +65,8 @@ export function printWrapped(terminal: Terminal, lines: readonly string[]): void
   const width = columnsOf(terminal.stdout);
   printLines(
     terminal,
-    lines.flatMap((line) => wrapped(line, width)),
+    // A single word is an id: it is copied as a whole.
+    lines.flatMap((line) => (/^\S+$/.test(line) ? line : wrapped(line, width))),
   );
 }
 
@@ -107,7 +108,7 @@ export interface Give {
   readonly least?: number;
   /** How it is cut; at its end if missing. */
   readonly cut?: typeof cut;
-  /** It is left out if cutting is not enough; of several, the last one first. */
+  /** It is left out before others are cut to less than twice their least width; of several, the last one first. */
   readonly optional?: true;
 }
 
@@ -122,9 +123,10 @@ export function fitted(
 ): { readonly columns: readonly number[]; readonly rows: readonly (readonly string[])[] } {
   const widths = widthsOf(rows);
   let columns = widths.map((_, column) => column);
-  const roomFor = (column: number) => Math.min(widths[column] ?? 0, gives[column]?.least ?? Number.POSITIVE_INFINITY);
+  const roomFor = (column: number, times = 1) =>
+    Math.min(widths[column] ?? 0, (gives[column]?.least ?? Number.POSITIVE_INFINITY) * times);
   const sumOf = (some: readonly number[]) => some.reduce((sum, one) => sum + one + BETWEEN.length, -BETWEEN.length);
-  while (sumOf(columns.map(roomFor)) > width) {
+  while (sumOf(columns.map((column) => roomFor(column, 2))) > width) {
     const gone = columns.findLast((column) => gives[column]?.optional);
     if (gone === undefined) break;
     columns = columns.filter((column) => column !== gone);

@@ -29,7 +29,7 @@ import { columnsOf, printWrapped, wrapped } from "./layout.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { jsonOption, sessionArgument, stateOption } from "./options.js";
 import { shortIds } from "./session-id.js";
-import { counted, isTty, phaseTitle, printable, printJson, styled, timeText } from "./terminal.js";
+import { counted, isTty, phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
@@ -63,13 +63,16 @@ export const showCommand = command({
     const shown: Shown = { stream: stdout, full: full === true, short, answer };
     const report = await reportOf(opened, sessionId, shown).finally(() => opened.engine.close());
     if (json) printJson(terminal, report.json);
-    else printWrapped(terminal, [...headLines(sessionId, report.fields, stdout), "", ...report.lines]);
+    else {
+      printLines(terminal, headLines(sessionId, report.fields, stdout));
+      printWrapped(terminal, ["", ...report.lines]);
+    }
     return report.isUnapproved ? EXIT.problems : EXIT.ok;
   },
 });
 
-/** A field of a report, with one or more lines. A field without a value is not shown. */
-export type Field = readonly [name: string, value: string | readonly string[] | undefined];
+/** A field of a report, with one or more lines. A field without a value is not shown. A `whole` one is copied: no line is broken. */
+export type Field = readonly [name: string, value: string | readonly string[] | undefined, whole?: "whole"];
 
 interface Report {
   readonly json: object;
@@ -98,10 +101,10 @@ function reportOf(opened: OpenedSession, sessionId: string, shown: Shown): Promi
 /** Returns the title of a session and its fields as lines. */
 export function headLines(title: string, fields: readonly Field[], stream: Writable): string[] {
   const width = columnsOf(stream);
-  const lines = fields.flatMap(([name, value]) =>
+  const lines = fields.flatMap(([name, value, whole]) =>
     [value ?? []]
       .flat()
-      .flatMap((text) => wrapped(VALUE + text, width))
+      .flatMap((text) => wrapped(VALUE + text, whole ? undefined : width))
       .map((line, index) => (index === 0 ? `  ${name}`.padEnd(VALUE.length) + line.slice(VALUE.length) : line)),
   );
   return [styled(stream, "bold", title), ...lines];
@@ -164,7 +167,7 @@ function waiverFields(state: StateView, { answer }: Shown): Field[] {
     }),
     ["waits", open && `for a waiver of ${printable(open.fields.join(", "))}: ${printable(open.reason)}`],
     ["request", open?.request],
-    ["answer", open && answerLines(open, answer("waiver", open.approvers))],
+    ["answer", open && answerLines(open, answer("waiver", open.approvers)), "whole"],
     [
       "denied",
       denied &&
@@ -179,7 +182,7 @@ function awaitingFields(awaiting: Awaited | undefined, { answer }: Shown): Field
   return [
     ["waits", `for ${whoMay(awaiting)}: ${printable(prompt)}`],
     ["evidence", evidenceHash],
-    ["answer", answerLines(awaiting, answer("approval", approvers))],
+    ["answer", answerLines(awaiting, answer("approval", approvers)), "whole"],
   ];
 }
 

@@ -33,14 +33,14 @@ describe("columns", () => {
 
   it("give way as they say: the widest is cut, then what is optional is left out, the last first", () => {
     const rows = [["id", "a long name of a phase", "a workflow", "an owner"]];
-    const gives = [{}, { least: 8 }, { optional: true }, { least: 4, optional: true }] as const;
+    const gives = [{}, { least: 4 }, { optional: true }, { least: 2, optional: true }] as const;
     const at = (width?: number) => fitted(rows, gives, width);
     expect(at()).toEqual({ columns: [0, 1, 2, 3], rows });
     expect(at(40).rows).toEqual([["id", "a long name o…", "a workflow", "an owner"]]);
-    expect(at(30).rows).toEqual([["id", "a long …", "a workflow", "an …"]]);
+    expect(at(30).rows).toEqual([["id", "a lon…", "a workflow", "an ow…"]]);
     expect(at(26)).toEqual({ columns: [0, 1, 2], rows: [["id", "a long na…", "a workflow"]] });
     expect(at(20)).toEqual({ columns: [0, 1], rows: [["id", "a long name of …"]] });
     // What may not be cut stays.
-    expect(at(5).rows).toEqual([["id", "a long …"]]);
+    expect(at(5).rows).toEqual([["id", "a l…"]]);
   });
 });

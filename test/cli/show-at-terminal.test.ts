@@ -11,7 +11,9 @@ async function allKinds() {
   onTestFinished(made.close);
   const show = async (id: string, ...more: string[]) => {
     const { stdout } = await atTerminal(80, "show", id.slice(-8), "--state", state, ...more);
-    for (const line of stdout.split("\n")) if (/\s/.test(line.trim())) expect(widthOf(line)).toBeLessThanOrEqual(80);
+    // Ids and commands are copied as a whole.
+    const broken = stdout.split("\n").filter((line) => /\s/.test(line.trim()) && !line.includes("phasegate approve"));
+    for (const line of broken) expect(widthOf(line)).toBeLessThanOrEqual(80);
     return stdout;
   };
   return { ...made, state, show };
@@ -41,8 +43,8 @@ describe("phasegate show at a terminal", () => {
       "  waits     for an approver: Is this plan good enough to build on it for a whole\n" +
         "            month, with all of its risks?\n",
     );
-    expect(text.replace(/\n {12}/g, " ")).toContain(
-      `answer    phasegate approve ${ids.approval.slice(-8)} --state ${state} --key KEY.pem --approvers approvers.json`,
+    expect(text).toContain(
+      `  answer    phasegate approve ${ids.approval.slice(-8)} --state ${state} --key KEY.pem --approvers approvers.json\n`,
     );
     expect(await show(ids.garden)).toMatch(/status {4}Needs you, at Dig\n {2}waits {5}for ann: Deep enough\?/);
   });

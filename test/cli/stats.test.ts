@@ -174,7 +174,7 @@ two_phases: 3 sessions
       const lines = (await atTerminal(columns, "stats", "--state", state, ...more)).stdout.split("\n");
       return lines.slice(lines.findIndex((line) => line.includes("PHASE")));
     };
-    expect((await headings(80))[1]).toMatch(/^ {2}1 A phase with a nam… {2} +1 /);
+    expect((await headings(80))[1]).toMatch(/^ {2}1 A phase with a name that… {2} +1 /);
     expect((await headings(50))[0]).not.toContain("TIME");
     for (const line of await headings(80)) expect(line.length).toBeLessThanOrEqual(80);
     expect((await headings(80, "--wide"))[1]).toContain("1 A phase with a name that is longer than most");
