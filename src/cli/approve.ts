@@ -22,6 +22,7 @@ import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js"
 import { type CreateCommand, command, flag, required, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import { writeToFile } from "./export.js";
+import { printWrapped } from "./layout.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { attemptOptions, readSecret, sessionArgument, stateOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
@@ -124,7 +125,7 @@ export function decideCommand(decision: DecideCommand): CreateCommand {
 
 async function decide(
   decision: DecideCommand,
-  sessionId: string,
+  given: string,
   options: DecideOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
@@ -136,15 +137,15 @@ async function decide(
   const verifiers = { ...(await openVerifiers(options, {})), ...ofPacks };
   const { maxAttempts, maxAttemptsTotal } = options;
   const limits = { maxAttempts, maxAttemptsTotal };
-  const opened = await openSession(options.state, sessionId, { ...trust, verifiers, limits });
+  const opened = await openSession(options.state, given, { ...trust, verifiers, limits });
   try {
-    const asked = await askedFor(opened, sessionId, decision);
+    const asked = await askedFor(opened, decision);
     requireSeen(asked, options);
     if (privateKey === undefined && (asked.what !== "waiver" || asked.question.approvers !== undefined)) {
       throw usage("this decision must be signed", "Give --key with your private key.");
     }
     requirePerson(options, asked, terminal);
-    printLines(
+    printWrapped(
       terminal,
       asked.what === "waiver"
         ? waiverLines(asked.question, terminal.stdout)
@@ -156,10 +157,10 @@ async function decide(
       print(terminal, "Nothing was decided.");
       return EXIT.problems;
     }
-    const given = { decision: decision === "deny" ? "deny" : "approve", by, note } as const;
+    const said = { decision: decision === "deny" ? "deny" : "approve", by, note } as const;
     const signature =
-      privateKey === undefined ? undefined : await signApproval(asked.question, { ...given, privateKey });
-    printLines(terminal, await decided(opened, asked, { ...given, signature }, verifiers));
+      privateKey === undefined ? undefined : await signApproval(asked.question, { ...said, privateKey });
+    printLines(terminal, await decided(opened, asked, { ...said, signature }, verifiers));
     if (privateKey === undefined) print(terminal, "It is not signed: a server with approvers does not accept it.");
     return EXIT.ok;
   } finally {
@@ -220,7 +221,7 @@ async function noteFor(
   terminal: Terminal,
 ): Promise<string | undefined> {
   if (decision !== "deny" || options.note !== undefined) return options.note;
-  const note = options.yes === true ? "" : await ask(terminal, "What is to be done instead? ");
+  const note = options.yes === true ? "" : ((await ask(terminal, "What is to be done instead? ")) ?? "");
   if (note !== "") return note;
   throw usage("a denial needs a note", "Say with --note what to do instead.");
 }
@@ -255,7 +256,8 @@ export const keygenCommand = command({
 const SEEN = { phase: "--evidence-hash", step: "--evidence-hash", waiver: "--request" } as const;
 
 /** Throws if the session waits on nothing that the command can answer. */
-async function askedFor(opened: OpenedSession, sessionId: string, command: DecideCommand): Promise<Asked> {
+async function askedFor(opened: OpenedSession, command: DecideCommand): Promise<Asked> {
+  const { sessionId } = opened;
   const wanted = command === "waive" ? "waiver" : "approval";
   if (opened.kind === "recorded") throw notWaiting(sessionId, wanted, "a recorded session, which has no gates");
   if (opened.kind === "routed") {

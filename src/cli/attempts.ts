@@ -9,6 +9,7 @@ import { waivedText } from "../gate/waivers.js";
 import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
 import { notedTexts } from "../read/noted.js";
+import { escapeHidden } from "../workflow/names.js";
 import { durationText, printable, styled, timeText } from "./terminal.js";
 
 export const EVIDENCE_MAX = 8000;
@@ -98,13 +99,43 @@ export function resultLines(result: Verification, stream: Writable, full = false
   ];
 }
 
-/** Returns evidence as lines of JSON that begin with a bar; not more than `most` characters, unless all are wanted. */
+/**
+ * Returns evidence as lines that begin with a bar; not more than `most` characters, unless all are wanted. Texts of several lines
+ * are blocks of lines.
+ */
 export function evidenceLines(evidence: unknown, most: number, full: boolean, mostLines = Infinity): string[] {
-  const json = JSON.stringify(evidence, undefined, 2);
-  if (full) return barred(json);
-  const kept = json.slice(0, most).split("\n").slice(0, mostLines).join("\n");
-  if (kept.length === json.length) return barred(json);
-  return [...barred(kept), `  … ${json.length - kept.length} more characters: --full shows them all`];
+  const lines: string[] = [];
+  let left = full ? Number.POSITIVE_INFINITY : most;
+  for (const line of valueLines(evidence)) {
+    const isCut = line.length > left || (!full && lines.length >= mostLines);
+    if (!isCut || lines.length < mostLines) lines.push(...barred(line.slice(0, left)));
+    if (isCut) return [...lines, `  … --full shows all ${JSON.stringify(evidence).length} characters`];
+    left -= line.length + 1;
+  }
+  return lines;
+}
+
+/** Yields a value as lines for people, much as in YAML. What could be taken for another kind of value is in quotes. */
+function* valueLines(value: unknown, indent = ""): Generator<string> {
+  const isList = Array.isArray(value);
+  for (const [key, item] of Object.entries(Object(value))) {
+    const label = `${indent}${isList ? "-" : `${/^[\w.-]+$/.test(key) ? key : JSON.stringify(key)}:`}`;
+    if (typeof item === "string" && item.includes("\n")) {
+      yield `${label} |`;
+      for (const line of item.split(/\r?\n/)) yield `${indent}  ${line}`.trimEnd();
+    } else if (typeof item === "object" && item !== null && Object.keys(item).length > 0) {
+      yield label;
+      yield* valueLines(item, `${indent}  `);
+    } else {
+      yield `${label} ${isPlain(item) ? item : JSON.stringify(item)}`;
+    }
+  }
+}
+
+/** A text that can't be taken for a number, a word of JSON or a sign, that shows its ends, and in which nothing is escaped. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "string" || /^(?:true|false|null)$/.test(value)) return false;
+  return /^\p{L}(?:[^\\]*[^\\\s])?$/u.test(value) && escapeHidden(value) === value;
 }
 
 export function barred(text: string): string[] {

@@ -8,7 +8,7 @@ import type { Findings } from "../read/model.js";
 import type { RoutedPass } from "../routed/types.js";
 import { command, required, text } from "./command.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
-import { openSession } from "./opened.js";
+import { type OpenedSession, openSession } from "./opened.js";
 import { jsonOption, readJsonFile, sessionArgument, stateOption } from "./options.js";
 import { counted, printable, printJson, printLines, styled, type Terminal, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
@@ -35,14 +35,11 @@ export const auditCommand = command({
     json: jsonOption(),
   },
   help: HELP,
-  async run(options, terminal, sessionId) {
-    const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
+  async run(options, terminal, given) {
     const trust = await readTrust(options);
-    const opened = await openSession(options.state, sessionId, trust);
-    const { engine } = opened;
-    const auditing: Promise<Findings> =
-      "session" in engine ? engine.session(sessionId).audit(receipt) : engine.audit(sessionId, receipt);
-    const report = await auditing.finally(() => engine.close());
+    const opened = await openSession(options.state, given, trust);
+    const { sessionId } = opened;
+    const report = await auditOf(opened, options.receipt).finally(() => opened.engine.close());
     const isChecked = Object.keys(trust.approvers).length > 0;
     if (options.json) printJson(terminal, { sessionId, ...report });
     else printLines(terminal, auditLines(report, isChecked, terminal));
@@ -59,6 +56,11 @@ export const auditCommand = command({
     return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
   },
 });
+
+async function auditOf({ engine, sessionId }: OpenedSession, receiptFile: string | undefined): Promise<Findings> {
+  const receipt = receiptFile === undefined ? undefined : await readReceipt(receiptFile, sessionId);
+  return "session" in engine ? engine.session(sessionId).audit(receipt) : engine.audit(sessionId, receipt);
+}
 
 function auditLines(report: Findings, isChecked: boolean, { stdout }: Terminal): string[] {
   if (!report.intact) {

@@ -7,13 +7,15 @@ import { readdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../errors.js";
-import { type CopyReport, chosenSessions, copyLogs } from "../phased/log-copy.js";
+import { type CopyProgress, type CopyReport, chosenSessions, copyLogs } from "../phased/log-copy.js";
 import type { RepairReport, StorageAdapter } from "../ports/storage-adapter.js";
 import { parseSessionId } from "../workflow/names.js";
 import { argument, command, notEmpty, required } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.js";
 import { checkedLog, KINDS } from "./export.js";
 import { choiceOf, type FilterOptions, filterOptions, jsonOption, stateOption } from "./options.js";
+import { withProgress } from "./progress.js";
+import { sessionMeant } from "./session-id.js";
 import { openState, using, withState } from "./state.js";
 import { counted, print, printable, printJson, sizeText, type Terminal } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
@@ -42,7 +44,9 @@ export const backupCommand = command({
     const key = await readHashKey(options);
     return withState(options.state, async (from) =>
       using(await openBackup(to, options.state), async (folder) => {
-        const report = await copyLogs(from, folder, { ...key, kinds: KINDS, passes: 1 });
+        const report = await withProgress(terminal, "copied", (tell) =>
+          copyLogs(from, folder, { ...key, kinds: KINDS, passes: 1, onProgress: (one) => tell(copiedText(one)) }),
+        );
         return printCopied("backed up", "new ", report, [], key.hashKey !== undefined, terminal);
       }),
     );
@@ -62,8 +66,13 @@ export const restoreCommand = command({
     return withState(from, async (backup) =>
       using(await openState(options.state, { create: true }), async (state) => {
         const ids: string[] = [];
-        const onProgress = ({ sessionId }: { readonly sessionId: string }) => void ids.push(sessionId);
-        const report = await copyLogs(backup, state, { ...key, kinds: KINDS, passes: 1, onProgress });
+        const report = await withProgress(terminal, "copied", (tell) => {
+          const onProgress = (one: CopyProgress) => {
+            ids.push(one.sessionId);
+            tell(copiedText(one));
+          };
+          return copyLogs(backup, state, { ...key, kinds: KINDS, passes: 1, onProgress });
+        });
         const refused = new Set<string>(report.refused.map(({ sessionId }) => sessionId));
         const damaged: string[] = [];
         for (const id of ids.filter((one) => !refused.has(one))) {
@@ -75,6 +84,10 @@ export const restoreCommand = command({
     );
   },
 });
+
+function copiedText({ sessions, commits }: CopyProgress): string {
+  return `${counted(sessions, "session")}, ${counted(commits, "commit")},`;
+}
 
 /** A folder with other files is not changed. */
 async function openBackup(to: string, state: string): Promise<StorageAdapter> {
@@ -131,7 +144,7 @@ export const repairCommand = command({
   help: HELP,
   run: ({ state, json }, terminal) =>
     withState(state, async (storage) => {
-      const report = await storage.repair?.();
+      const report = await withProgress(terminal, "reading all sessions,", async () => storage.repair?.());
       if (json) printJson(terminal, report ?? { repaired: [], damaged: [], note: NOTHING_TO_REPAIR });
       else for (const line of report === undefined ? [NOTHING_TO_REPAIR] : linesOf(report)) print(terminal, line);
       return (report?.damaged ?? []).length === 0 ? EXIT.ok : EXIT.problems;
@@ -161,21 +174,26 @@ export const compactCommand = command({
   name: "compact",
   summary: "store the commits of sessions in less space",
   description: "Stores the commits of one session, or of all sessions that match, in less space.",
-  arguments: [argument("[session]", "id of the session; all that match if not given", notEmpty)],
+  arguments: [argument("[session]", "id of the session, or the end of it; all that match if not given", notEmpty)],
   options: { state: required(stateOption()), ...filterOptions() },
   help: COMPACT_HELP,
   run: ({ state, ...filters }, terminal, session) =>
     withState(state, async (storage) => {
       const named = session === undefined ? filters : { session: [session, ...(filters.session ?? [])] };
-      print(terminal, await compactAll(storage, named));
+      print(terminal, await withProgress(terminal, "compacted", (tell) => compactAll(storage, named, tell)));
       return EXIT.ok;
     }),
 });
 
-async function compactAll(storage: StorageAdapter, filters: FilterOptions): Promise<string> {
+async function compactAll(
+  storage: StorageAdapter,
+  filters: FilterOptions,
+  tell: (done: string) => void,
+): Promise<string> {
   if (storage.compact === undefined) return "nothing to do: this kind of state needs no compaction";
+  const choice = await choiceOf(filters, (given) => sessionMeant(storage, given));
   let [sessions, before, after] = [0, 0, 0];
-  for await (const sessionId of chosenSessions(storage, choiceOf(filters))) {
+  for await (const sessionId of chosenSessions(storage, choice)) {
     if ((await storage.read(sessionId)) === undefined) {
       throw new CommandFailure(`there is no session ${sessionId}`, EXIT.problems, "See `phasegate sessions`.");
     }
@@ -183,6 +201,7 @@ async function compactAll(storage: StorageAdapter, filters: FilterOptions): Prom
     await storage.compact(sessionId);
     after += (await storage.size?.(sessionId))?.bytes ?? 0;
     sessions += 1;
+    tell(`${counted(sessions, "session")},`);
   }
   const sizes = storage.size === undefined ? "" : `: ${sizeText(before)} before, ${sizeText(after)} now`;
   return `compacted ${counted(sessions, "session")}${sizes}${after > before ? GROWN : ""}`;

@@ -13,6 +13,9 @@
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
  *   going
  * - attempts.ts: how attempts at gates are printed, with their evidence
+ * - answer-command.ts: the command that answers what waits
+ * - session-id.ts: which session the end of an id names; layout.ts: columns and paragraphs that fit the terminal
+ * - checkboxes.ts: a list of which a person chooses some; progress.ts: how far long work has come
  * - terminal.ts: output that cannot steer the terminal or show a password; diagnostics.ts: diagnostics with the code
  *   around them
  * - content-in.ts: the workflows in the folders of `--workflows`, and the starters after them
@@ -30,11 +33,13 @@ import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
 import type { CreateCommand } from "./command.js";
 import { CommandFailure, EXIT, exitCodeOf, hintOf, messageOf, packageVersion, type SetExitCode } from "./exit-codes.js";
+import type { OperationName } from "./operate.js";
 import { splitVariables, useOwnProject } from "./options.js";
 import { printable, styled, type Terminal, withoutPasswords } from "./terminal.js";
 
 /** Runs `phasegate` with these arguments, and returns its exit code. Never rejects. */
-export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runCli(given: readonly string[], terminal: Terminal): Promise<number> {
+  const args = withNames(given);
   let exitCode: number = EXIT.ok;
   try {
     const commands = await loadCommands(args);
@@ -66,71 +71,98 @@ Exit codes:
 const EXAMPLES = `
 Examples:
   phasegate init
-  phasegate new fix_a_bug --phases 3
-  phasegate add acme-commits
-  phasegate doctor
-  phasegate validate workflows
-  phasegate gate freeze workflows/my_workflow --phase 1
-  phasegate plan specs/login/tasks.md
   phasegate serve --starters --state .phasegate --project . --allow-command "npm test"
-  phasegate serve --workflows workflows --state .phasegate --project .
-  phasegate sessions --state .phasegate --status active
-  phasegate stats --state .phasegate --cursor stats.json
-  phasegate show my_workflow_readme_20260101_120000 --state .phasegate
-  phasegate inspect --state .phasegate --workflows workflows --open
-  phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json
-  phasegate sessions --state .phasegate --stuck --older-than 2d
-  phasegate retry my_workflow_readme_20260101_120000 --state .phasegate --by ann --note "the disk was full"
-  phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db
-  phasegate import --from spec-kit specs/001-login --allow-command "npm test" --option "check_command=npm test"
-  phasegate backup --state .phasegate /backups/phasegate`;
+  phasegate inbox
+  phasegate sessions --status active
+  phasegate show k3f9abcd
 
-const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
-  init: async () => (await import("./init.js")).initCommand,
-  add: async () => (await import("./add.js")).addCommand,
-  update: async () => (await import("./add.js")).updateCommand,
-  remove: async () => (await import("./add.js")).removeCommand,
-  hook: async () => (await import("./hook.js")).hookCommand,
-  serve: async () => (await import("./serve.js")).serveCommand,
-  new: async () => (await import("./new.js")).newCommand,
-  doctor: async () => (await import("./doctor.js")).doctorCommand,
-  validate: async () => (await import("./validate.js")).validateCommand,
-  gate: async () => (await import("./validate.js")).gateCommand,
-  plan: async () => (await import("./plan.js")).planCommand,
-  sessions: async () => (await import("./sessions.js")).sessionsCommand,
-  stats: async () => (await import("./stats.js")).statsCommand,
-  show: async () => (await import("./show.js")).showCommand,
-  inspect: async () => (await import("./inspect.js")).inspectCommand,
-  graph: async () => (await import("./inspect.js")).graphCommand,
-  keygen: async () => (await import("./approve.js")).keygenCommand,
-  approvers: async () => (await import("./approvers.js")).approversCommand,
-  tokens: async () => (await import("./tokens.js")).tokensCommand,
-  approve: async () => (await import("./approve.js")).decideCommand("approve"),
-  waive: async () => (await import("./approve.js")).decideCommand("waive"),
-  deny: async () => (await import("./approve.js")).decideCommand("deny"),
-  ...Object.fromEntries(
-    (["retry", "resume", "suspend", "skip", "override", "sync", "assign", "delete"] as const).map((name) => [
-      name,
-      async () => (await import("./operate.js")).operateCommand(name),
-    ]),
-  ),
-  migrate: async () => (await import("./migrate.js")).migrateCommand,
-  cleanup: async () => (await import("./operate.js")).cleanupCommand,
-  audit: async () => (await import("./audit.js")).auditCommand,
-  "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
-  export: async () => (await import("./export.js")).exportCommand,
-  import: async () => (await import("./import.js")).importCommand,
-  backup: async () => (await import("./backup.js")).backupCommand,
-  restore: async () => (await import("./backup.js")).restoreCommand,
-  compact: async () => (await import("./backup.js")).compactCommand,
-  repair: async () => (await import("./backup.js")).repairCommand,
+In a project that init has set up, commands find the sessions by themselves. The end of a session's id
+stands for the whole. list and ls mean sessions, waiting means inbox, log means show.`;
+
+type Load = () => Promise<CreateCommand>;
+const operation =
+  (name: OperationName): Load =>
+  async () =>
+    (await import("./operate.js")).operateCommand(name);
+const decision =
+  (name: "approve" | "waive" | "deny"): Load =>
+  async () =>
+    (await import("./approve.js")).decideCommand(name);
+
+/** The commands by the headings of the help. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
+  "Set up:": {
+    init: async () => (await import("./init.js")).initCommand,
+    add: async () => (await import("./add.js")).addCommand,
+    update: async () => (await import("./add.js")).updateCommand,
+    remove: async () => (await import("./add.js")).removeCommand,
+    new: async () => (await import("./new.js")).newCommand,
+    validate: async () => (await import("./validate.js")).validateCommand,
+    gate: async () => (await import("./validate.js")).gateCommand,
+    plan: async () => (await import("./plan.js")).planCommand,
+    keygen: async () => (await import("./approve.js")).keygenCommand,
+    approvers: async () => (await import("./approvers.js")).approversCommand,
+    tokens: async () => (await import("./tokens.js")).tokensCommand,
+    doctor: async () => (await import("./doctor.js")).doctorCommand,
+    completion: async () => (await import("./completion.js")).completionCommand,
+  },
+  "Run:": {
+    serve: async () => (await import("./serve.js")).serveCommand,
+    hook: async () => (await import("./hook.js")).hookCommand,
+  },
+  "Look:": {
+    inbox: async () => (await import("./inbox.js")).inboxCommand,
+    sessions: async () => (await import("./sessions.js")).sessionsCommand,
+    show: async () => (await import("./show.js")).showCommand,
+    stats: async () => (await import("./stats.js")).statsCommand,
+    inspect: async () => (await import("./inspect.js")).inspectCommand,
+    graph: async () => (await import("./inspect.js")).graphCommand,
+    audit: async () => (await import("./audit.js")).auditCommand,
+  },
+  "Answer:": { approve: decision("approve"), waive: decision("waive"), deny: decision("deny") },
+  "Repair:": {
+    retry: operation("retry"),
+    resume: operation("resume"),
+    suspend: operation("suspend"),
+    skip: operation("skip"),
+    override: operation("override"),
+    sync: operation("sync"),
+    assign: operation("assign"),
+    migrate: async () => (await import("./migrate.js")).migrateCommand,
+    delete: operation("delete"),
+    cleanup: async () => (await import("./operate.js")).cleanupCommand,
+    repair: async () => (await import("./backup.js")).repairCommand,
+    compact: async () => (await import("./backup.js")).compactCommand,
+    "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
+  },
+  "Move data:": {
+    export: async () => (await import("./export.js")).exportCommand,
+    import: async () => (await import("./import.js")).importCommand,
+    backup: async () => (await import("./backup.js")).backupCommand,
+    restore: async () => (await import("./backup.js")).restoreCommand,
+  },
 };
+const COMMANDS = new Map(Object.values(GROUPS).flatMap((group) => Object.entries(group)));
 
-/** Loads the command that is asked for: all of them take several times as long. Only help and mistakes need them all. */
+/** Words of other programs for the same. */
+const NEAR: ReadonlyMap<string, string> = new Map([
+  ["list", "sessions"],
+  ["ls", "sessions"],
+  ["waiting", "inbox"],
+  ["log", "show"],
+]);
+
+/** Returns the arguments with the name of the command that is meant. */
+function withNames(args: readonly string[]): readonly string[] {
+  const at = args[0] === "help" ? 1 : 0;
+  return args.map((arg, index) => (index === at ? (NEAR.get(arg) ?? arg) : arg));
+}
+
+/** Loads the command that is asked for: all of them take several times as long. Help, mistakes and completions need them all. */
 async function loadCommands([name = ""]: readonly string[]): Promise<CreateCommand[]> {
   if (name === "--version" || name === "-V") return [];
-  const asked = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  return Promise.all((asked === undefined ? Object.values(COMMANDS) : [asked]).map((load) => load()));
+  const asked = name === "completion" ? undefined : COMMANDS.get(name);
+  return Promise.all((asked === undefined ? [...COMMANDS.values()] : [asked]).map((load) => load()));
 }
 
 /** The commands throw a `CommanderError` where commander would end the process. */
@@ -140,7 +172,12 @@ function createProgram(commands: readonly CreateCommand[], terminal: Terminal, s
     .version(packageVersion(), "-V, --version", "print the version")
     .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
   program.hook("preAction", (_, command) => splitVariables(command));
-  for (const command of commands) program.addCommand(command(terminal, setExitCode));
+  for (const create of commands) {
+    const made = create(terminal, setExitCode);
+    const group = Object.entries(GROUPS).find(([, loads]) => Object.hasOwn(loads, made.name()));
+    program.addCommand(made.helpGroup(group?.[0] ?? ""));
+  }
+  program.commandsGroup("Look:"); // of `help`, which commander adds
   for (const command of withSubcommands(program)) configure(command, terminal);
   return program;
 }

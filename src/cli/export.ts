@@ -27,6 +27,7 @@ import { RECORDED_SESSIONS } from "../workspace/session/machine.js";
 import { command, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { choiceOf, filterOptions, jsonIn, stateOption } from "./options.js";
+import { sessionMeant } from "./session-id.js";
 import { withState } from "./state.js";
 import { counted, printable } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
@@ -53,7 +54,7 @@ export const exportCommand = command({
     let [refused, unreadable] = [0, 0];
     await withState(options.state, async (storage) => {
       const lines = exportLines(storage, {
-        ...choiceOf(options),
+        ...(await choiceOf(options, (given) => sessionMeant(storage, given))),
         hashKey: hashKey === undefined ? undefined : utf8ToBytes(hashKey),
         onRefused: (sessionId, { message, reason }) => {
           refused += 1;

@@ -11,7 +11,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { asRefusal, checkCommit, LogRefusal, withPayloads } from "../phased/log-check.js";
-import { type Appended, appendLog, bytesOf } from "../phased/log-copy.js";
+import { type Appended, appendLog, bytesOf, type SessionChoice } from "../phased/log-copy.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { matchesQuery } from "../storage/common/session-query.js";
 import type { SessionId } from "../workflow/names.js";
@@ -20,8 +20,10 @@ import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import { checkHeader, KINDS, type Line, type LinesEnd, notImported, readLine, splitLines } from "./export.js";
 import { fromOptions, importFrom, TOOLS } from "./import-from.js";
 import { choiceOf, filterOptions, stateOption, unreadable } from "./options.js";
+import { withProgress } from "./progress.js";
+import { sessionAmong } from "./session-id.js";
 import { openState, using } from "./state.js";
-import { counted, print, printable, type Terminal } from "./terminal.js";
+import { counted, print, printable, printLines, type Terminal } from "./terminal.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
 
 const importOptions = () => ({
@@ -94,8 +96,11 @@ async function spooled<T>(input: Readable, work: (file: string) => Promise<T>): 
 async function importFile(file: string, options: ImportOptions, terminal: Terminal): Promise<ExitCode> {
   const { hashKey } = await readHashKey(options);
   const key = hashKey === undefined ? undefined : utf8ToBytes(hashKey);
-  const blocks = (await checkLines(file, key)).filter(isChosen(options));
-  const missing = options.session?.filter((id) => !blocks.some(({ sessionId }) => sessionId === id)) ?? [];
+  const all = await withProgress(terminal, "checking the file,", () => checkLines(file, key));
+  const ids = [...new Set(all.map(({ sessionId }) => sessionId))];
+  const choice = await choiceOf(options, (given) => sessionAmong(ids, given) ?? given);
+  const blocks = all.filter((block) => isChosen(block, choice));
+  const missing = choice.sessionIds?.filter((id) => !blocks.some(({ sessionId }) => sessionId === id)) ?? [];
   for (const id of missing) print(terminal, printable(`session ${id} is not in the file`));
   const isKeyed = key !== undefined;
   if (options.check === true) return await report("checked", blocks.map(asChecked), missing.length, isKeyed, terminal);
@@ -148,25 +153,28 @@ async function report(
 ): Promise<ExitCode> {
   // A file that was joined from others can contain a session twice.
   const sessions = new Set<string>();
-  let [commits, refused, unreadable] = [0, missing, 0];
-  for await (const { block, line, outcome } of outcomes) {
-    if (outcome instanceof LogRefusal) {
-      refused += 1;
-      if (outcome.reason === "unreadable") unreadable += 1;
-      print(terminal, printable(`line ${line}: session ${block.sessionId} is refused: ${outcome.message}`));
-    } else {
-      sessions.add(block.sessionId);
-      commits += outcome.commits;
+  const refusals: string[] = [];
+  let [commits, unreadable] = [0, 0];
+  await withProgress(terminal, done, async (tell) => {
+    for await (const { block, line, outcome } of outcomes) {
+      if (outcome instanceof LogRefusal) {
+        if (outcome.reason === "unreadable") unreadable += 1;
+        refusals.push(printable(`line ${line}: session ${block.sessionId} is refused: ${outcome.message}`));
+      } else {
+        sessions.add(block.sessionId);
+        commits += outcome.commits;
+        tell(`${counted(sessions.size, "session")},`);
+      }
     }
-  }
+  });
+  printLines(terminal, refusals);
   if (unreadable > 0 && !isKeyed) print(terminal, KEY_HINT);
   print(terminal, `${done} ${counted(sessions.size, "session")}, ${counted(commits, "commit")}`);
-  return refused === 0 ? EXIT.ok : EXIT.problems;
+  return missing + refusals.length === 0 ? EXIT.ok : EXIT.problems;
 }
 
-function isChosen(options: ImportOptions): (block: Block) => boolean {
-  const { sessionIds, query = {} } = choiceOf(options);
-  return ({ sessionId, summary }) => sessionIds?.includes(sessionId) ?? matchesQuery(summary, query);
+function isChosen({ sessionId, summary }: Block, { sessionIds, query = {} }: SessionChoice): boolean {
+  return sessionIds?.includes(sessionId) ?? matchesQuery(summary, query);
 }
 
 interface Block extends Pick<Line, "offset" | "number"> {

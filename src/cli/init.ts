@@ -28,8 +28,17 @@ import {
   readStarters,
 } from "../setup/project.js";
 import { type Choices, RECORD_PATH, RECORD_REMEDY, type SetupRecord } from "../setup/record.js";
-import { findCheck, type Launcher, pathsOf, splitCommand, type Wanted, wantedPieces } from "../setup/wanted.js";
+import {
+  findCheck,
+  type Launcher,
+  pathsOf,
+  type Starter,
+  splitCommand,
+  type Wanted,
+  wantedPieces,
+} from "../setup/wanted.js";
 import type { GateDefinition } from "../workflow/structure.js";
+import { chooseSome } from "./checkboxes.js";
 import { command, flag, knownWords, nameList, negated, parsed, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
 import { requireFolder, startersFolder } from "./options.js";
@@ -141,7 +150,7 @@ async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode>
     if (options.trust) reportKept(await applyPlan(roots, plan), terminal);
     return failed;
   }
-  if (asks && !(await confirm(terminal, "Write this?"))) {
+  if (asks && !(await confirm(terminal, "Write this?", { preset: true }))) {
     print(terminal, "Nothing was changed.");
     return EXIT.problems;
   }
@@ -212,7 +221,7 @@ export async function chooseSetup(
   const usual = names.some((name) => USUAL_STARTERS.includes(name))
     ? USUAL_STARTERS.filter((name) => names.includes(name))
     : names;
-  const asked = options.starters ?? (terminal && (await askStarters(terminal, names, usual)));
+  const asked = options.starters ?? (terminal && (await askStarters(terminal, all, usual)));
   const chosen = asked?.includes("none") ? [] : asked;
   const missing = chosen?.filter((name) => !names.includes(name)) ?? [];
   if (missing.length > 0) {
@@ -246,31 +255,38 @@ function launcherOf({ from, modules }: Installed, { root }: Roots): Launcher {
 const HOOK_QUESTION = "Remind an agent of an unfinished session before it ends, by a hook of the client?";
 
 async function askClients(terminal: Terminal, preset: readonly ClientId[]): Promise<ClientId[]> {
-  for (;;) {
-    const answer = await ask(terminal, `Clients, of ${CLIENT_IDS.join(", ")} [${preset.join(",")}]: `);
-    if (answer === "") return [...preset];
-    const names = nameList(answer);
-    if (names.every(isClientId)) return names.filter(isClientId);
-    print(terminal, `Unknown: ${printable(names.filter((name) => !isClientId(name)).join(", "))}`);
-  }
+  const choices = CLIENT_IDS.map((name) => ({ name, about: CLIENTS[name].title }));
+  return answered(await chooseSome(terminal, "Clients of your agents", choices, preset)).filter(isClientId);
 }
 
-async function askStarters(terminal: Terminal, names: readonly string[], preset: readonly string[]): Promise<string[]> {
-  if (names.length === 0) return [];
-  const answer = await ask(terminal, `Workflows, of ${names.join(", ")}, or none [${preset.join(",")}]: `);
-  return answer === "" ? [...preset] : nameList(answer);
+async function askStarters(
+  terminal: Terminal,
+  starters: readonly Starter[],
+  preset: readonly string[],
+): Promise<readonly string[]> {
+  if (starters.length === 0) return [];
+  const choices = starters.map(({ name, description: about }) => ({ name, about }));
+  return answered(await chooseSome(terminal, "Workflows to begin with", choices, preset));
 }
 
 async function askCommand(terminal: Terminal, found: string | undefined): Promise<string | undefined> {
+  const proposed = found === undefined ? "" : ` [${printable(found)}]`;
   for (;;) {
-    const answer = await ask(terminal, `Command that checks the project [${printable(found ?? "none")}]: `);
-    if (answer === "") return found;
-    if (splitCommand(answer) !== undefined) return answer;
-    print(terminal, "Write a program and its arguments, without |, &, ; or $.");
+    const answer = answered(await ask(terminal, `Command that checks the project, or none${proposed}: `));
+    if (answer === "none") return undefined;
+    const command = answer === "" ? found : answer;
+    if (command !== undefined && splitCommand(command) !== undefined) return command;
+    print(terminal, "Write a program and its arguments, such as npm test, without |, &, ; or $.");
   }
 }
 
-function closing(mode: Mode, { clients, testCommand, packs, installed, commitsPackages }: Setup): string[] {
+/** Returns an answer; throws if the person has ended the input instead. */
+function answered<T>(answer: T | undefined): T {
+  if (answer !== undefined) return answer;
+  throw new CommandFailure("the input has ended: nothing was changed", EXIT.problems);
+}
+
+function closing(mode: Mode, { clients, starters, testCommand, packs, installed, commitsPackages }: Setup): string[] {
   if (mode === "remove") {
     const names = packs.map(({ name }) => name).join(", ");
     const left = names === "" ? [] : [`These packs are still installed: ${names}`];
@@ -285,7 +301,14 @@ function closing(mode: Mode, { clients, testCommand, packs, installed, commitsPa
     `Commit what was written, ${RECORD_PATH} too.`,
     ...clients.map((id) => `${CLIENTS[id].title}: ${CLIENTS[id].next}`),
   ].filter((step) => step !== false);
-  return [`Done. ${counted(steps.length, "step is", "steps are")} left:`, ...steps.map((step) => `  - ${step}`)];
+  const [first] = starters;
+  const say =
+    first === undefined ? "Which workflows does phasegate have?" : `Use phasegate's workflow ${first.name} to …`;
+  return [
+    `Done. ${counted(steps.length, "step is", "steps are")} left:`,
+    ...steps.map((step) => `  - ${step}`),
+    `Then say to your agent: ${say}`,
+  ];
 }
 
 export function reportPlan(plan: SetupPlan, { root }: Roots, terminal: Terminal, differences: boolean): void {

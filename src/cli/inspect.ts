@@ -39,6 +39,7 @@ import {
 } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
 import { findProgram } from "./programs.js";
+import { sessionMeant } from "./session-id.js";
 import { NoSessions } from "./state.js";
 import { isTty, print, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readCurrentTrust, readTrust, trustOptions } from "./trust.js";
@@ -236,7 +237,7 @@ export const graphCommand = command({
   name: "graph",
   summary: "print a workflow, or the way of a session through it, as a graph",
   description: "Prints the graph of a workflow or of a session: Mermaid, or an SVG file.",
-  arguments: [argument("<name>", "the type of a workflow, or the id of a session")],
+  arguments: [argument("<name>", "the type of a workflow, or the id of a session or the end of it")],
   options: {
     ...graphOptions(),
     mermaid: flag("--mermaid", "as Mermaid; the default"),
@@ -265,9 +266,10 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
     throw new CommandFailure(`there is no workflow ${name}, and no session yet`, EXIT.problems, hint, { cause });
   });
   try {
-    const { summary } = await findIn((query) => opened.routed.listSessions(query), name);
-    if (summary !== undefined) return await routedPath(opened.routed, name);
-    return phasedPath(await opened.engine.session(name).state());
+    const sessionId = await sessionMeant(opened.storage, name);
+    const { summary } = await findIn((query) => opened.routed.listSessions(query), sessionId);
+    if (summary !== undefined) return await routedPath(opened.routed, sessionId);
+    return phasedPath(await opened.engine.session(sessionId).state());
   } catch (cause) {
     const isNone = isPhasegateError(cause, "SESSION_NOT_FOUND") || isPhasegateError(cause, "INVALID_INPUT");
     if (!isNone) throw cause;

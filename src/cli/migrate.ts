@@ -9,11 +9,11 @@ import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { Verifier } from "../ports/verifier.js";
 import { defined } from "../workflow/json.js";
 import { meantOr, shown } from "../workflow/names.js";
-import { argument, command, flag, parsed, required, text, type Values } from "./command.js";
+import { command, flag, parsed, required, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
 import type { OpenedSession } from "./opened.js";
 import { byOption, type Done, leftBehind, onEach, sourcesOf } from "./operate.js";
-import { jsonOption, stateOption, workflowsOption } from "./options.js";
+import { jsonOption, sessionsArgument, stateOption, workflowsOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
 import { counted, print, printable, type Terminal } from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, trustOptions, verifierOptions } from "./trust.js";
@@ -55,7 +55,7 @@ export const migrateCommand = command({
   name: "migrate",
   summary: "move sessions to the newest definition of their workflow",
   description: "Moves sessions to the newest definition of their workflow. For phased sessions.",
-  arguments: [argument("[session...]", "ids of the sessions, as `phasegate sessions` lists them")],
+  arguments: [sessionsArgument("[session...]")],
   options: migrateOptions(),
   help: HELP,
   async run(options, terminal, ids) {

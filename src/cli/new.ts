@@ -11,8 +11,9 @@ import { schemasAddress, withSchemas } from "../setup/wanted.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js";
 import { argument, command, flag, parsed, preset, text, type Values, wholeNumber } from "./command.js";
 import { CommandFailure, EXIT, packageVersion, usage } from "./exit-codes.js";
+import { aligned } from "./layout.js";
 import { packageFolder } from "./options.js";
-import { aligned, capitalized, inShell, print, printable, printLines, type Terminal } from "./terminal.js";
+import { capitalized, inShell, print, printable, printLines, type Terminal } from "./terminal.js";
 
 /** The phases of a workflow for which nobody has said how many. */
 const PHASES = 2;

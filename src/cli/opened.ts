@@ -16,6 +16,7 @@ import { routedMachine } from "../routed/state/machine.js";
 import { lookAtInstance } from "../routed/views.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
+import { sessionMeant } from "./session-id.js";
 import { openState } from "./state.js";
 
 /** What a command gives its engines: whom it trusts, limits of attempts, and what it can show besides the logs. */
@@ -36,11 +37,12 @@ function optionsOver(
   };
 }
 
-/** An engine for one session, by the kind of session that it is. */
-export type OpenedSession =
+/** An engine for one session, by the kind of session that it is, with the whole id of the session. */
+export type OpenedSession = { readonly sessionId: SessionId } & (
   | { readonly kind: "phased"; readonly engine: Engine }
   | { readonly kind: "routed"; readonly engine: RoutedEngine }
-  | { readonly kind: "recorded"; readonly engine: RecordedReader };
+  | { readonly kind: "recorded"; readonly engine: RecordedReader }
+);
 
 /** Engines of all kinds over one state, for a host that looks at all of it. */
 export interface OpenedState {
@@ -61,11 +63,14 @@ export function enginesOver(storage: StorageAdapter, setup: Setup): OpenedState 
   return { storage, engine: createEngine(phased), routed: createRoutedEngine(routed) };
 }
 
-/** Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. */
-export async function openSession(state: string, sessionId: string, setup: Setup): Promise<OpenedSession> {
-  parseSessionId(sessionId);
+/**
+ * Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. `given` is the
+ * session's id, or the end of it.
+ */
+export async function openSession(state: string, given: string, setup: Setup): Promise<OpenedSession> {
+  parseSessionId(given);
   const storage = await openState(state);
-  return orClosed(storage, () => sessionIn(storage, sessionId, setup));
+  return orClosed(storage, () => sessionIn(storage, given, setup));
 }
 
 /** Closes a storage if what is to use it can't be opened: open connections would keep the process alive. */
@@ -78,16 +83,16 @@ async function orClosed<T>(storage: StorageAdapter, open: () => Promise<T> | T):
   }
 }
 
-/** Returns an engine for a session in an open storage, by the kind of session that it is. */
-export async function sessionIn(storage: StorageAdapter, sessionId: string, setup: Setup): Promise<OpenedSession> {
-  const id = parseSessionId(sessionId);
+/** Returns an engine for a session in an open storage, by the kind of session that it is. `given` is as in {@link openSession}. */
+export async function sessionIn(storage: StorageAdapter, given: string, setup: Setup): Promise<OpenedSession> {
+  const sessionId = await sessionMeant(storage, given);
   // The summary is not covered by a hash. If its kind was changed, the log fails its check under the wrong machine.
-  const kind = (await storage.read(id))?.summary.kind;
-  if (kind === recordedMachine.kind) return { kind: "recorded", engine: recordedIn(storage, setup.hashKey) };
+  const kind = (await storage.read(sessionId))?.summary.kind;
+  if (kind === recordedMachine.kind) return { sessionId, kind: "recorded", engine: recordedIn(storage, setup.hashKey) };
   const { phased, routed } = optionsOver(storage, setup);
   return kind === routedMachine.kind
-    ? { kind: "routed", engine: createRoutedEngine(routed) }
-    : { kind: "phased", engine: createEngine(phased) };
+    ? { sessionId, kind: "routed", engine: createRoutedEngine(routed) }
+    : { sessionId, kind: "phased", engine: createEngine(phased) };
 }
 
 /** Returns a function that reads the entry of a session in a list from its log, up to the first unaccepted approval. */

@@ -16,7 +16,6 @@ import type { RoutedEngine } from "../routed/engine.js";
 import { unrecorded } from "./approve.js";
 import {
   age,
-  argument,
   type CreateCommand,
   choices,
   command,
@@ -30,7 +29,7 @@ import {
 import { contentIn } from "./content-in.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } from "./exit-codes.js";
 import { type OpenedSession, openAll, type Setup, sessionIn } from "./opened.js";
-import { jsonOption, requireFolder, stateOption, workflowsOption } from "./options.js";
+import { jsonOption, requireFolder, sessionsArgument, stateOption, workflowsOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
 import { using, withState } from "./state.js";
 import {
@@ -82,7 +81,7 @@ interface Operation {
   readonly routed?: (session: Instance, options: OperateOptions) => Promise<Done>;
 }
 
-type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "sync" | "assign" | "delete";
+export type OperationName = "retry" | "resume" | "suspend" | "skip" | "override" | "sync" | "assign" | "delete";
 
 const phaseOption = () =>
   parsed("--phase <n>", "the phase that is meant: refused if the session is in another one", wholeNumber(0));
@@ -265,7 +264,7 @@ export function operateCommand(name: OperationName): CreateCommand {
     name,
     summary,
     description: `${capitalized(summary)}.${routed ? "" : " For phased sessions."}`,
-    arguments: [argument("<session...>", "ids of the sessions, as `phasegate sessions` lists them")],
+    arguments: [sessionsArgument("<session...>")],
     options: {
       state: required(stateOption()),
       by: byOption(),
@@ -333,9 +332,14 @@ export async function onEach(
   const refused: ReturnType<typeof refusalOf>[] = [];
   await withState(options.state, async (storage) => {
     const ids = typeof sessionIds === "function" ? await sessionIds(storage) : sessionIds;
-    for (const sessionId of new Set(ids)) {
+    const seen = new Set<string>();
+    for (const given of ids) {
+      let sessionId = given;
       try {
-        const opened = await sessionIn(storage, sessionId, setup);
+        const opened = await sessionIn(storage, given, setup);
+        sessionId = opened.sessionId;
+        if (seen.has(sessionId)) continue;
+        seen.add(sessionId);
         const { json: about, text, warnings = [] } = await act(opened, sessionId);
         done.push({ sessionId, ...about });
         if (!json) print(terminal, `${sessionId}: ${text}`);

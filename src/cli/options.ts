@@ -58,7 +58,11 @@ export function approversOption(): Given<string | undefined> {
 }
 
 export function sessionArgument() {
-  return argument("<session>", "id of the session, as `phasegate sessions` lists it");
+  return argument("<session>", "id of the session, or the end of it, as `phasegate sessions` lists it");
+}
+
+export function sessionsArgument<const F extends "<session...>" | "[session...]">(flags: F) {
+  return argument(flags, "ids of the sessions, or the ends of them, as `phasegate sessions` lists them");
 }
 
 export function startersOption(): Given<true | undefined> {
@@ -132,7 +136,7 @@ export function unreadable(file: string, what: string, cause: unknown): never {
 
 export function filterOptions() {
   return {
-    session: parsed("--session <id>", "only this session; may be repeated", repeated),
+    session: parsed("--session <id>", "only this session, by its id or the end of it; may be repeated", repeated),
     status: repeatedChoice("--status <status>", "only sessions of this status", LIVING),
     workflow: text("--workflow <type>", "only sessions on this workflow"),
     target: text("--target <path>", "only sessions on this target"),
@@ -140,9 +144,16 @@ export function filterOptions() {
 }
 export type FilterOptions = Values<ReturnType<typeof filterOptions>>;
 
-/** If ids are given, the filters are ignored. */
-export function choiceOf({ session, status, workflow, target }: FilterOptions): SessionChoice {
-  if (session !== undefined) return { sessionIds: session };
+/** If ids are given, the filters are ignored. `meant` returns the whole id for one that is given. */
+export async function choiceOf(
+  { session, status, workflow, target }: FilterOptions,
+  meant: (given: string) => string | Promise<string>,
+): Promise<SessionChoice> {
+  if (session !== undefined) {
+    const sessionIds: string[] = [];
+    for (const given of session) sessionIds.push(await meant(given));
+    return { sessionIds };
+  }
   return { query: { status, workflowType: workflow, target } };
 }
 

@@ -22,6 +22,7 @@ import { type Diagnostic, hasErrors } from "../workflow/diagnostic.js";
 import { argument, choice, command, flag, type Values } from "./command.js";
 import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { columnsOf, USUAL_COLUMNS } from "./layout.js";
 import { jsonOption } from "./options.js";
 import { counted, phaseTitle, print, printable, printJson, printLines, styled, type Terminal } from "./terminal.js";
 
@@ -81,8 +82,7 @@ function printPlan(reading: PlanReading, text: string, options: PlanOptions, ter
   const graph = options.mermaid ? planMermaid(reading.plan) : undefined;
   if (options.json) return printJson(terminal, { ...planJson(reading, text), mermaid: graph });
   if (graph !== undefined) return print(terminal, printable(graph, { lines: true }));
-  // The columns of a terminal; of one that is usual where the output is a pipe.
-  const columns = "columns" in stdout && typeof stdout.columns === "number" ? stdout.columns : 80;
+  const columns = columnsOf(stdout) ?? USUAL_COLUMNS;
   if (options.explain) return printLines(terminal, explainedLines(text, reading, columns));
   const source = sourceLines(text);
   const { shown, more } = shownDiagnostics(reading.diagnostics);

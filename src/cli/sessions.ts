@@ -5,19 +5,24 @@ import { DEFAULT_LIMITS, LIVING } from "../phased/options.js";
 import { isOnOlder, newestRevisions, type Revisions } from "../phased/revisions.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
 import { isChosen } from "../read/filter.js";
+import { standingText } from "../read/standing.js";
 import { defined } from "../workflow/json.js";
 import { age, bare, choice, command, flag, parsed, required, text, type Values, wholeNumber } from "./command.js";
 import { EXIT } from "./exit-codes.js";
+import { aligned, columnsOf, cutMiddle, fitted, type Give, wrapped } from "./layout.js";
 import { createLooker } from "./opened.js";
 import { jsonOption, limit, requireFolder, stateOption, workflowsOption } from "./options.js";
-import { styledStatus } from "./show.js";
+import { shortIds } from "./session-id.js";
+import { styledStanding, styledStatus } from "./show.js";
 import { withState } from "./state.js";
-import { aligned, counted, print, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
+import { agoText, counted, print, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
 import { KEY_HINT, readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
 A session waits for an approval, for a waiver, or for the host: it has used all its attempts at a gate, and only
 \`phasegate retry\` grants more. A stuck session is active, and nothing has happened in it for a day, or for --older-than.
+
+At a terminal the table is cut to its width: --wide prints all of it. A command takes the short id for the whole one.
 
 If approvers are given, a session is listed as it was before any approval that is not by one of them. The exit code
 is 1 if there are sessions that cannot be shown.
@@ -65,6 +70,7 @@ const sessionsOptions = () => ({
   limit: parsed("--limit <n>", "maximum number of sessions; all if not given", wholeNumber(1)),
   sizes: flag("--sizes", "show the number of commits and the size of each session"),
   workflows: workflowsOption("the server's folders of phased workflows: shows which sessions are on an older revision"),
+  wide: flag("--wide", "print whole ids, times and targets, as in a pipe, however wide the terminal is"),
   ids: flag("--ids", "print only the ids, one a line, for another command").conflicts("json"),
   json: jsonOption(),
   ...trustOptions(),
@@ -77,7 +83,7 @@ export const sessionsCommand = command({
   description: "Lists the sessions of a state, newest first, with what their logs say.",
   options: sessionsOptions(),
   help: HELP,
-  async run({ state, json, sizes, ids, maxAttemptsTotal, ...options }, terminal) {
+  async run({ state, json, sizes, ids, wide, maxAttemptsTotal, ...options }, terminal) {
     const trust = await readTrust(options);
     const newest = await revisionsIn(options.workflows);
     return withState(state, async (storage) => {
@@ -91,8 +97,10 @@ export const sessionsCommand = command({
         const more = broken.length === 0 ? undefined : broken;
         printJson(terminal, { count: sized.length, total, sessions: sized, broken: more });
       } else {
-        printLines(terminal, tableLines(sized, total, terminal.stdout, sizes === true));
-        printLines(terminal, brokenLines(broken, trust.hashKey !== undefined, terminal.stdout, "shown"));
+        const { stdout } = terminal;
+        const look: Look = { stream: stdout, sizes: sizes === true, width: wide ? undefined : columnsOf(stdout) };
+        printLines(terminal, tableLines(sized, total, look));
+        printLines(terminal, brokenLines(broken, trust.hashKey !== undefined, look, "shown"));
       }
       return broken.length === 0 ? EXIT.ok : EXIT.problems;
     });
@@ -108,7 +116,7 @@ interface Chosen {
 
 async function chosenSessions(
   storage: StorageAdapter,
-  options: Omit<SessionsOptions, "state" | "maxAttemptsTotal">,
+  options: Omit<SessionsOptions, "state" | "maxAttemptsTotal" | "wide">,
   lookAt: LookAt,
   now: number,
 ): Promise<Chosen> {
@@ -174,48 +182,94 @@ async function withSizes(storage: StorageAdapter, sessions: readonly SizedSessio
   return sized;
 }
 
-type Column = readonly [heading: string, cell: (session: SizedSession) => string];
+interface Column extends Give {
+  readonly heading: string;
+  readonly cell: (session: SizedSession) => string;
+  /** The column is left out if no session has it. */
+  readonly shown?: (session: SizedSession) => boolean;
+}
 
-const COLUMNS: readonly Column[] = [
-  ["SESSION", ({ sessionId }) => sessionId],
-  ["STATUS", ({ status }) => status],
-  ["PHASE", ({ current, total }) => (total === undefined ? `${current}` : `${current} (${total} in all)`)],
-  ["UPDATED", ({ updatedAt }) => timeText(updatedAt)],
-  ["WORKFLOW", ({ workflowType }) => workflowType],
-  ["TARGET", ({ target }) => target],
-];
-const OWNER: Column = ["OWNER", ({ owner = "" }) => owner];
-const WAITS: Column = ["WAITS FOR", ({ waitsFor = [] }) => waitsFor.join(", ")];
-const REVISION: Column = ["REVISION", ({ older }) => (older ? "older" : "")];
-const SIZES: readonly Column[] = [
-  ["COMMITS", ({ size }) => `${size?.commits ?? ""}`],
-  ["SIZE", ({ size }) => (size === undefined ? "" : sizeText(size.bytes))],
+/** Columns that both tables have at their ends. */
+const MORE: readonly Column[] = [
+  {
+    heading: "OWNER",
+    cell: ({ owner = "" }) => owner,
+    shown: ({ owner }) => owner !== undefined,
+    ...{ least: 5, optional: true },
+  },
+  {
+    heading: "WAITS FOR",
+    cell: ({ waitsFor = [] }) => waitsFor.join(", "),
+    shown: ({ waitsFor }) => waitsFor !== undefined,
+  },
+  { heading: "REVISION", cell: ({ older }) => (older ? "older" : ""), shown: ({ older }) => older === true },
+  { heading: "COMMITS", cell: ({ size }) => `${size?.commits ?? ""}`, shown: ({ size }) => size !== undefined },
+  {
+    heading: "SIZE",
+    cell: ({ size }) => (size === undefined ? "" : sizeText(size.bytes)),
+    shown: ({ size }) => size !== undefined,
+  },
 ];
 
-function tableLines(sessions: readonly SizedSession[], all: number, stream: Writable, sizes: boolean): string[] {
+/** The table that programs read, too: everything as it is stored. */
+const WHOLE: readonly Column[] = [
+  { heading: "SESSION", cell: ({ sessionId }) => sessionId },
+  { heading: "STATUS", cell: ({ status }) => status },
+  {
+    heading: "PHASE",
+    cell: ({ current, total }) => (total === undefined ? `${current}` : `${current} (${total} in all)`),
+  },
+  { heading: "UPDATED", cell: ({ updatedAt }) => timeText(updatedAt) },
+  { heading: "WORKFLOW", cell: ({ workflowType }) => workflowType },
+  { heading: "TARGET", cell: ({ target }) => target },
+  ...MORE,
+];
+
+/** The table for a person at a terminal. */
+function brief(sessions: readonly SizedSession[]): readonly Column[] {
+  const short = shortIds(sessions.map(({ sessionId }) => sessionId));
+  return [
+    { heading: "SESSION", cell: ({ sessionId }) => short.get(sessionId) ?? sessionId },
+    { heading: "STATUS", cell: standingText },
+    { heading: "PHASE", cell: phaseText, least: 10 },
+    { heading: "WORKFLOW", cell: ({ workflowType }) => workflowType, ...{ least: 10, optional: true } },
+    { heading: "TARGET", cell: ({ target }) => target, ...{ least: 16, cut: cutMiddle } },
+    { heading: "UPDATED", cell: ({ updatedAt }) => agoText(updatedAt) },
+    ...MORE,
+  ];
+}
+
+/** Returns where a session is: `2/5 Plan`, or the step of an instance. */
+export function phaseText({ current, total, phaseName = "" }: ListedSession): string {
+  return typeof current === "number" ? `${current}/${total} ${phaseName}`.trimEnd() : current;
+}
+
+interface Look {
+  readonly stream: Writable;
+  readonly sizes: boolean;
+  /** The columns of the terminal; undefined if nothing is cut. */
+  readonly width: number | undefined;
+}
+
+function tableLines(sessions: readonly SizedSession[], all: number, { stream, sizes, width }: Look): string[] {
   const summary = `${all > sessions.length ? `${sessions.length} of ` : ""}${counted(all, "session")}`;
   if (sessions.length === 0) return [summary];
   const older = sessions.filter((session) => session.older === true).length;
   const known = sizes && sessions.some(({ size }) => size !== undefined);
-  const columns = [
-    ...COLUMNS,
-    ...(sessions.some(({ owner }) => owner !== undefined) ? [OWNER] : []),
-    ...(sessions.some(({ waitsFor }) => waitsFor !== undefined) ? [WAITS] : []),
-    ...(older > 0 ? [REVISION] : []),
-    ...(known ? SIZES : []),
-  ];
-  const headings = columns.map(([heading]) => heading);
-  const rows = sessions.map((session) => columns.map(([, cell]) => printable(cell(session))));
+  const columns = (width === undefined ? WHOLE : brief(sessions)).filter(({ shown }) => !shown || sessions.some(shown));
+  const rows = sessions.map((session) => columns.map(({ cell }) => printable(cell(session))));
+  const table = fitted([columns.map(({ heading }) => heading), ...rows], columns, width);
   const style = (cell: string, row: number, column: number) => {
-    const status = headings[column] === "STATUS" ? sessions[row - 1]?.status : undefined;
-    return status === undefined ? cell : styledStatus(stream, status, cell);
+    const session = columns[table.columns[column] ?? 0]?.heading === "STATUS" ? sessions[row - 1] : undefined;
+    if (session === undefined) return cell;
+    return width === undefined ? styledStatus(stream, session.status, cell) : styledStanding(stream, session, cell);
   };
-  const [first = "", ...lines] = aligned([headings, ...rows], [], style);
+  const [first = "", ...lines] = aligned(table.rows, [], style);
   const last = sizes
     ? `${summary}, ${known ? sum(sessions) : "sizes unknown: this kind of state does not know them"}`
     : summary;
   const more = older === 0 ? [] : [`${counted(older, "session")} on an older revision: phasegate migrate moves them`];
-  return [styled(stream, "bold", first), ...lines, "", last, ...more];
+  return [styled(stream, "bold", first), ...lines, "", ...[last, ...more].flatMap((line) => wrapped(line, width))];
 }
 
 function sum(sessions: readonly SizedSession[]): string {
@@ -228,7 +282,7 @@ function sum(sessions: readonly SizedSession[]): string {
 export function brokenLines(
   broken: readonly BrokenSession[],
   isKeyed: boolean,
-  stream: Writable,
+  { stream, width }: Pick<Look, "stream" | "width">,
   done: string,
 ): string[] {
   if (broken.length === 0) return [];
@@ -236,7 +290,7 @@ export function brokenLines(
   return [
     "",
     styled(stream, "red", `${counted(broken.length, "session")} can't be ${done}:`),
-    ...broken.map(({ sessionId, message }) => `  ${printable(sessionId)}: ${printable(message)}`),
-    ...(mayBeKeyed ? [KEY_HINT] : []),
+    ...broken.flatMap(({ sessionId, message }) => wrapped(`  ${printable(sessionId)}: ${printable(message)}`, width)),
+    ...(mayBeKeyed ? wrapped(KEY_HINT, width) : []),
   ];
 }

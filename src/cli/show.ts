@@ -1,6 +1,6 @@
 /**
- * `phasegate show`: one report for sessions of all kinds. It has a title, fields, and what happened in the session:
- * phases with their attempts, the steps of an instance, or the entries of a recorded session.
+ * `phasegate show`: one report for sessions of all kinds. It has a title, fields, of which the first say how the session stands and
+ * why, and what happened in it, the newest first: attempts, the steps of an instance, or the entries of a recorded session.
  */
 import type { Writable } from "node:stream";
 import { hashEvidence } from "../approval/message.js";
@@ -10,24 +10,30 @@ import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import { type Owner, ownedBy } from "../ports/actor.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
-import type { PhaseLine } from "../read/model.js";
+import { findIn } from "../read/lists.js";
+import type { ListedSession, PhaseLine } from "../read/model.js";
 import { phaseState } from "../read/phase-state.js";
 import type { RecordedReader } from "../read/sources.js";
+import { type Standing, standingOf, standingText } from "../read/standing.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { UnapprovedStep } from "../routed/types.js";
 import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
+import { answersFor } from "./answer-command.js";
 import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
 import { command, flag, required } from "./command.js";
 import { EXIT } from "./exit-codes.js";
+import { columnsOf, printWrapped, wrapped } from "./layout.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { jsonOption, sessionArgument, stateOption } from "./options.js";
-import { phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
+import { shortIds } from "./session-id.js";
+import { counted, isTty, phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
+First comes how the session stands and why, and what answers it. Then come its phases, and its attempts, the newest first.
 Each attempt has its evidence and the hash of it, what the verifiers have seen, waivers, approvals and notes. Long
 evidence is cut, and left out of the JSON, unless --full is given.
 
@@ -37,7 +43,8 @@ code is 1. Without approvers, the session is shown as it is in its log.`;
 export const showCommand = command({
   name: "show",
   summary: "show one session: its phases or steps, attempts and problems",
-  description: "Shows one session: its phases as a tree, or its steps in the order they were done, with problems.",
+  description:
+    "Shows one session: how it stands, its phases, and its attempts or steps with their problems, the newest first.",
   arguments: [sessionArgument()],
   options: {
     state: required(stateOption()),
@@ -46,23 +53,31 @@ export const showCommand = command({
     json: jsonOption(),
   },
   help: HELP,
-  async run({ state, full, json, ...trust }, terminal, sessionId) {
-    const opened = await openSession(state, sessionId, await readTrust(trust));
-    const shown = { stream: terminal.stdout, full: full === true };
+  async run({ state, full, json, ...trust }, terminal, given) {
+    const opened = await openSession(state, given, await readTrust(trust));
+    const { sessionId } = opened;
+    const { stdout } = terminal;
+    const [short = sessionId] = isTty(stdout) ? shortIds([sessionId]).values() : [];
+    const answerTo = await answersFor({ state, ...trust });
+    const answer = (what: "approval" | "waiver", approvers?: readonly string[]) => answerTo({ what, approvers }, short);
+    const shown: Shown = { stream: stdout, full: full === true, short, answer };
     const report = await reportOf(opened, sessionId, shown).finally(() => opened.engine.close());
     if (json) printJson(terminal, report.json);
-    else printLines(terminal, [...headLines(sessionId, report.fields, terminal.stdout), "", ...report.lines]);
+    else {
+      printLines(terminal, headLines(sessionId, report.fields, stdout));
+      printWrapped(terminal, ["", ...report.lines]);
+    }
     return report.isUnapproved ? EXIT.problems : EXIT.ok;
   },
 });
 
-/** A field of a report. A field without a value is not shown. */
-export type Field = readonly [name: string, value: string | undefined];
+/** A field of a report, with one or more lines. A field without a value is not shown. A `whole` one is copied: no line is broken. */
+export type Field = readonly [name: string, value: string | readonly string[] | undefined, whole?: "whole"];
 
 interface Report {
   readonly json: object;
   readonly fields: readonly Field[];
-  /** The events of the session, from the oldest to the newest. */
+  /** The events of the session, from the newest to the oldest. */
   readonly lines: readonly string[];
   /** True if the log has a gate as passed without an approval by one of the approvers. */
   readonly isUnapproved: boolean;
@@ -71,6 +86,10 @@ interface Report {
 interface Shown {
   readonly stream: Writable;
   readonly full: boolean;
+  /** The id of the session as commands are shown. */
+  readonly short: string;
+  /** Returns the command that answers what the session waits for. */
+  readonly answer: (what: "approval" | "waiver", approvers?: readonly string[]) => string;
 }
 
 function reportOf(opened: OpenedSession, sessionId: string, shown: Shown): Promise<Report> {
@@ -81,9 +100,18 @@ function reportOf(opened: OpenedSession, sessionId: string, shown: Shown): Promi
 
 /** Returns the title of a session and its fields as lines. */
 export function headLines(title: string, fields: readonly Field[], stream: Writable): string[] {
-  const lines = fields.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(9)} ${value}`]));
+  const width = columnsOf(stream);
+  const lines = fields.flatMap(([name, value, whole]) =>
+    [value ?? []]
+      .flat()
+      .flatMap((text) => wrapped(VALUE + text, whole ? undefined : width))
+      .map((line, index) => (index === 0 ? `  ${name}`.padEnd(VALUE.length) + line.slice(VALUE.length) : line)),
+  );
   return [styled(stream, "bold", title), ...lines];
 }
+
+/** Stands before the value of a field. */
+const VALUE = " ".repeat(12);
 
 const STATUS_STYLES = {
   active: "cyan",
@@ -96,6 +124,21 @@ const STATUS_STYLES = {
 /** Returns a status, or a text that contains it, in the status's colour. */
 export function styledStatus(stream: Writable, status: SessionStatus, text: string = status): string {
   return styled(stream, STATUS_STYLES[status], text);
+}
+
+const STANDING_STYLES = {
+  working: "cyan",
+  refused: "yellow",
+  needs_you: "magenta",
+  paused: "yellow",
+  failed: "red",
+  done: "green",
+  deleted: "gray",
+} as const satisfies Record<Standing, string>;
+
+/** Returns how a session stands, or a text that contains it, in the colour of that. */
+export function styledStanding(stream: Writable, session: ListedSession, text = standingText(session)): string {
+  return styled(stream, STANDING_STYLES[standingOf(session)], text);
 }
 
 /** An approval that a session of any kind waits for. */
@@ -115,7 +158,7 @@ function whoMay({ approvers }: Pick<Awaited, "approvers">): string {
   return approvers?.map((name) => printable(name)).join(" or ") ?? "an approver";
 }
 
-function waiverFields(state: StateView): Field[] {
+function waiverFields(state: StateView, { answer }: Shown): Field[] {
   const { awaitingWaiver: open, waiverDenied: denied, waived = [], waivedInVain = [] } = state;
   return [
     ...waived.map((one): Field => ["waived", printable(waivedText(one))]),
@@ -124,7 +167,7 @@ function waiverFields(state: StateView): Field[] {
     }),
     ["waits", open && `for a waiver of ${printable(open.fields.join(", "))}: ${printable(open.reason)}`],
     ["request", open?.request],
-    ["answer", open && `by ${whoMay(open)}: phasegate waive ${state.sessionId}, or phasegate deny ${state.sessionId}`],
+    ["answer", open && answerLines(open, answer("waiver", open.approvers)), "whole"],
     [
       "denied",
       denied &&
@@ -133,12 +176,50 @@ function waiverFields(state: StateView): Field[] {
   ];
 }
 
-function awaitingFields(awaiting: Awaited | undefined): Field[] {
+function awaitingFields(awaiting: Awaited | undefined, { answer }: Shown): Field[] {
   if (awaiting === undefined) return [];
-  const { prompt, evidenceHash } = awaiting;
+  const { prompt, evidenceHash, approvers } = awaiting;
   return [
     ["waits", `for ${whoMay(awaiting)}: ${printable(prompt)}`],
     ["evidence", evidenceHash],
+    ["answer", answerLines(awaiting, answer("approval", approvers)), "whole"],
+  ];
+}
+
+function answerLines(asked: Pick<Awaited, "approvers">, command: string): string[] {
+  return [printable(command), `by ${whoMay(asked)}; phasegate deny says no`];
+}
+
+/** The most problems of a refusal that the summary has. */
+const PROBLEMS_SHOWN = 3;
+
+/** Returns how a session stands and where, why its gate has refused it, and what the host must do. */
+function standingFields(
+  state: StateView,
+  summary: ListedSession | undefined,
+  history: readonly PhaseAttempt[],
+  { stream, short }: Shown,
+): Field[] {
+  const { head, structure, currentPhase } = state;
+  const { status, position } = head;
+  const name = structure.phases[position]?.name ?? "";
+  const where =
+    status === "completed" ? "" : `, in phase ${currentPhase} of ${structure.phases.length}: ${printable(name)}`;
+  const how = summary === undefined ? styledStatus(stream, status) : styledStanding(stream, summary);
+  const last = history.findLast((attempt) => isAttemptAt(attempt, currentPhase) && attempt.status === "failed");
+  const isRefused = head.submission !== undefined && status !== "completed" && !state.awaitingApproval;
+  const { attempt, problems = [] } = (isRefused ? last : undefined) ?? {};
+  const left = problems.length - PROBLEMS_SHOWN;
+  const why = attempt !== undefined && [
+    `attempt ${attempt} was refused:`,
+    ...problems.slice(0, PROBLEMS_SHOWN).map(({ message }) => `· ${printable(message)}`),
+    ...(left > 0 ? [`… ${counted(left, "more problem")}, below`] : []),
+  ];
+  const isUsedUp = summary?.waitsFor?.includes("host") === true;
+  return [
+    ["status", how + where],
+    ["why", why || undefined],
+    ["waits", isUsedUp ? `for the host: its attempts are used up. phasegate retry ${short} --by NAME` : undefined],
   ];
 }
 
@@ -149,8 +230,10 @@ function attemptJson({ evidence, ...attempt }: PhaseAttempt, full: boolean): obj
   return { ...attempt, ...(full || length <= EVIDENCE_MAX ? { evidence } : { evidenceCharacters: length }) };
 }
 
-async function phasedReport(engine: Engine, sessionId: string, { stream, full }: Shown): Promise<Report> {
+async function phasedReport(engine: Engine, sessionId: string, shown: Shown): Promise<Report> {
+  const { stream, full } = shown;
   const session = engine.session(sessionId);
+  const { summary } = await findIn((query) => engine.listSessions(query), sessionId);
   const [view, history] = await Promise.all([session.state(), session.history({ evidence: true })]);
   const {
     head,
@@ -203,34 +286,40 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   };
   const about = lastNote?.task === undefined ? "" : `task ${lastNote.task}: `;
   const fields: Field[] = [
+    ...standingFields(view, summary, history, shown),
+    ["approval", unapproved && printable(unapproved.message)],
+    ...awaitingFields(awaiting, shown),
+    ...waiverFields(view, shown),
+    ["note", pause?.note && `${printable(pause.note)}${age(pause)}`],
+    ["tasks", tasksText(tasks)],
+    ["last note", lastNote && `${about}${printable(lastNote.note)}${age(lastNote)}`],
     ["workflow", `${printable(structure.name)} (${printable(workflowType)}, revision ${printable(revision)})`],
     ["target", printable(target)],
     ["child of", head.parent && `${head.parent.sessionId}, phase ${head.parent.phase}`],
     ["orphaned", view.orphaned && `${printable(view.orphaned)}: it counts for nothing there any more`],
     ["owner", owner && ownerText(owner)],
-    ["status", styledStatus(stream, status) + (status === "completed" ? "" : `, in phase ${phase}`)],
     ["created", timeText(createdAt)],
     ["updated", timeText(updatedAt)],
-    ["tasks", tasksText(tasks)],
-    ["last note", lastNote && `${about}${printable(lastNote.note)}${age(lastNote)}`],
-    ["note", pause?.note && `${printable(pause.note)}${age(pause)}`],
-    ["approval", unapproved && printable(unapproved.message)],
-    ...awaitingFields(awaiting),
-    ...waiverFields(view),
   ];
-  const lines = phases.flatMap(({ number, name, phaseInPlan, attempts }, index) => {
-    const isLast = index === phases.length - 1;
+  const titles = new Map(
+    phases.map(({ number, ...one }) => [number, printable(phaseTitle(number, one.name, one.phaseInPlan))]),
+  );
+  const path = phases.flatMap(({ number }) => {
     const [, style, mark] = PHASES[phaseState(view, number)];
-    const title = `${styled(stream, style, mark)} ${printable(phaseTitle(number, name, phaseInPlan))}`;
     const children = number === phase ? childLines(view.children) : [];
-    const below = [...children, ...attempts.flatMap((attempt) => attemptLines(attempt, stream, full))];
-    return [`${isLast ? "└─" : "├─"} ${title}`, ...below.map((line) => `${isLast ? " " : "│"}    ${line}`)];
+    return [`${styled(stream, style, mark)} ${titles.get(number)}`, ...children.map((line) => `    ${line}`)];
   });
-  const goneLines = gone.flatMap(({ name, attempts }) => [
-    `   ${printable(name)}: gone from the workflow`,
-    ...attempts.flatMap((attempt) => attemptLines(attempt, stream, full)).map((line) => `     ${line}`),
-  ]);
-  return { json, fields, lines: [...lines, ...goneLines], isUnapproved: unapproved !== undefined };
+  const titleOf = (attempt: PhaseAttempt) =>
+    attempt.gone === undefined
+      ? (titles.get(attempt.phase) ?? "")
+      : `${printable(attempt.gone)}: gone from the workflow`;
+  const lines = history.toReversed().flatMap((attempt, index, all) => {
+    const before = all[index - 1];
+    const isNext = before === undefined || titleOf(before) !== titleOf(attempt);
+    const title = isNext ? ["", styled(stream, "bold", titleOf(attempt))] : [];
+    return [...title, ...attemptLines(attempt, stream, full).map((line) => `  ${line}`)];
+  });
+  return { json, fields, lines: [...path, ...lines], isUnapproved: unapproved !== undefined };
 }
 
 /** Returns the children of the current phase, each in a line; none if it is no workflow. */
@@ -290,7 +379,9 @@ const PHASES = {
   paused: CURRENT,
 } as const satisfies Record<PhaseLine["state"], readonly string[]>;
 
-async function routedReport(engine: RoutedEngine, sessionId: string, { stream, full }: Shown): Promise<Report> {
+async function routedReport(engine: RoutedEngine, sessionId: string, shown: Shown): Promise<Report> {
+  const { stream, full } = shown;
+  const { summary } = await findIn((query) => engine.listSessions(query), sessionId);
   const session = engine.session(sessionId);
   const [view, history] = await Promise.all([session.state(), session.history()]);
   const { sessionId: id, awaiting, allowed: _, ...rest } = view;
@@ -304,16 +395,16 @@ async function routedReport(engine: RoutedEngine, sessionId: string, { stream, f
     history: history.map(entryJson),
   };
   const fields: Field[] = [
-    ["workflow", `${printable(workflow)} (routed, revision ${printable(revision)})`],
-    ["status", styledStatus(stream, status) + at],
-    ["created", timeText(createdAt)],
-    ["updated", timeText(updatedAt)],
+    ["status", (summary === undefined ? styledStatus(stream, status) : styledStanding(stream, summary)) + at],
     ["reason", reason && printable(reason)],
     ["approval", unapproved && unapprovedText(unapproved)],
     ["pending", pending && "a report that is not decided yet"],
-    ...awaitingFields(awaiting),
+    ...awaitingFields(awaiting, shown),
+    ["workflow", `${printable(workflow)} (routed, revision ${printable(revision)})`],
+    ["created", timeText(createdAt)],
+    ["updated", timeText(updatedAt)],
   ];
-  const lines = history.flatMap((entry) => stepLines(entry, stream, full));
+  const lines = history.toReversed().flatMap((entry) => stepLines(entry, stream, full));
   return { json, fields, lines, isUnapproved: unapproved !== undefined };
 }
 
@@ -357,12 +448,14 @@ async function recordedReport(reader: RecordedReader, sessionId: string, { strea
   const { head, entries = [] } = (await reader.read(sessionId)) ?? {};
   const { status, workflow, owner, createdAt } = head ?? {};
   const fields: Field[] = [
+    ["status", status && styledStatus(stream, status)],
     ["workflow", workflow && printable(workflow)],
     ["owner", owner && ownerText(owner)],
-    ["status", status && styledStatus(stream, status)],
     ["created", createdAt && timeText(createdAt)],
   ];
-  const lines = entries.map((entry) => `${timeText(entry.at)}  ${entry.type} ${printable(subjectOf(entry))}`.trimEnd());
+  const lines = entries
+    .toReversed()
+    .map((entry) => `${timeText(entry.at)}  ${entry.type} ${printable(subjectOf(entry))}`.trimEnd());
   return { json: { sessionId, ...head, ...(owner && ownedBy(owner)), entries }, fields, lines, isUnapproved: false };
 }
 

@@ -8,13 +8,14 @@ import type { PhaseStatistics, SessionCounts, WorkflowStatistics } from "../phas
 import { notedSumTexts } from "../read/noted.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { isJsonObject } from "../workflow/json.js";
-import { command, required, text } from "./command.js";
+import { command, flag, required, text } from "./command.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { aligned, columnsOf, fitted, type Give } from "./layout.js";
 import { openAll } from "./opened.js";
 import { jsonOption, readJsonFile, stateOption } from "./options.js";
 import { brokenLines } from "./sessions.js";
 import { styledStatus } from "./show.js";
-import { aligned, counted, durationText, printable, printJson, printLines, styled } from "./terminal.js";
+import { counted, durationText, printable, printJson, printLines, styled } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
@@ -30,11 +31,12 @@ export const statsCommand = command({
     state: required(stateOption()),
     workflow: text("--workflow <type>", "only sessions on this workflow"),
     cursor: text("--cursor <file>", "keep what was read in this file; the next call reads only what is new"),
+    wide: flag("--wide", "print whole names, however wide the terminal is"),
     json: jsonOption(),
     ...trustOptions(),
   },
   help: HELP,
-  async run({ state, workflow: workflowType, cursor: file, json, ...options }, terminal) {
+  async run({ state, workflow: workflowType, cursor: file, wide, json, ...options }, terminal) {
     const trust = await readTrust(options);
     const before = file === undefined ? undefined : await readCursor(file);
     const { engine } = await openAll(state, trust);
@@ -45,7 +47,14 @@ export const statsCommand = command({
     const { cursor, ...shown } = found;
     if (file !== undefined) await writeCursor(file, cursor);
     if (json) printJson(terminal, shown);
-    else printLines(terminal, lines(found, trust.hashKey !== undefined, terminal.stdout));
+    else
+      printLines(
+        terminal,
+        lines(found, trust.hashKey !== undefined, {
+          stream: terminal.stdout,
+          width: wide ? undefined : columnsOf(terminal.stdout),
+        }),
+      );
     return found.broken === undefined && found.unapproved === 0 ? EXIT.ok : EXIT.problems;
   },
 });
@@ -85,20 +94,27 @@ async function writeCursor(file: string, cursor: StatisticsCursor): Promise<void
 
 const NOT_ACCEPTED = "passed a gate with an approval that is not accepted.";
 
-function lines(found: Statistics, isKeyed: boolean, stream: Writable): string[] {
+interface Look {
+  readonly stream: Writable;
+  /** The columns of the terminal; undefined if nothing is cut. */
+  readonly width: number | undefined;
+}
+
+function lines(found: Statistics, isKeyed: boolean, look: Look): string[] {
+  const { stream } = look;
   const { sessions, workflows, unapproved, broken = [] } = found;
   return [
     ...statusLines(sessions, stream),
-    ...workflows.flatMap((workflow) => ["", ...workflowLines(workflow, stream)]),
+    ...workflows.flatMap((workflow) => ["", ...workflowLines(workflow, look)]),
     ...(unapproved === 0 ? [] : ["", styled(stream, "red", `${counted(unapproved, "session")} ${NOT_ACCEPTED}`)]),
-    ...brokenLines(broken, isKeyed, stream, "read"),
+    ...brokenLines(broken, isKeyed, look, "read"),
   ];
 }
 
 function statusLines(sessions: SessionCounts, stream: Writable): string[] {
   const total = LIVING.reduce((sum, status) => sum + sessions[status], 0);
   const rows = LIVING.map((status) => [status, `${sessions[status]}`, bar(sessions[status], total)]);
-  const padded = table(rows, [1]);
+  const padded = table(rows, [1], [], undefined);
   return [
     styled(stream, "bold", counted(total, "session")),
     ...LIVING.map((status, index) => (padded[index] ?? "").replace(status, styledStatus(stream, status))),
@@ -109,17 +125,29 @@ const HEADINGS = ["PHASE", "NOW", "DONE", "SKIPPED", "MEDIAN", "P90", "TIME", "A
 /** The columns with numbers, which are aligned to the right. */
 const NUMBERS = HEADINGS.flatMap((heading, column) => (heading === "PHASE" || heading === "TIME" ? [] : [column]));
 
-function workflowLines({ workflowType, sessions, children, phases }: WorkflowStatistics, stream: Writable): string[] {
+/** Where the width is not enough: the name of a phase is cut, then its bar is left out. */
+const GIVES = HEADINGS.map((heading): Give => {
+  if (heading === "PHASE") return { least: 16 };
+  return heading === "TIME" ? { optional: true } : {};
+});
+
+function workflowLines({ workflowType, sessions, children, phases }: WorkflowStatistics, look: Look): string[] {
+  const { stream, width } = look;
   const total = LIVING.reduce((sum, status) => sum + sessions[status], 0);
   const longest = Math.max(0, ...phases.map(({ time }) => time?.medianSeconds ?? 0));
-  const [headings = "", ...rows] = table([HEADINGS, ...phases.map((phase) => cells(phase, longest))], NUMBERS);
+  const [headings = "", ...rows] = table(
+    [HEADINGS, ...phases.map((phase) => cells(phase, longest))],
+    NUMBERS,
+    GIVES,
+    width,
+  );
   return [
     `${styled(stream, "bold", printable(workflowType))}: ${counted(total, "session")}${children === undefined ? "" : `, ${children} of them for a phase of another`}`,
     styled(stream, "bold", headings),
     ...rows,
-    ...section("Why gates refuse, in attempts:", phases.flatMap(fieldRows), stream),
-    ...section("Persons and the host:", phases.flatMap(personRows), stream),
-    ...section("Noted on submissions:", phases.flatMap(notedRows), stream),
+    ...section("Why gates refuse, in attempts:", phases.flatMap(fieldRows), look),
+    ...section("Persons and the host:", phases.flatMap(personRows), look),
+    ...section("Noted on submissions:", phases.flatMap(notedRows), look),
   ];
 }
 
@@ -171,15 +199,25 @@ function notedRows({ phase, noted }: PhaseStatistics): string[][] {
   return notedSumTexts(noted).map(({ label, text }) => [`phase ${phase}`, printable(`${label}: ${text}`)]);
 }
 
-function section(title: string, rows: readonly (readonly string[])[], stream: Writable): string[] {
-  return rows.length === 0
-    ? []
-    : [`  ${styled(stream, "bold", title)}`, ...table(rows, [2]).map((line) => `  ${line}`)];
+function section(title: string, rows: readonly (readonly string[])[], { stream, width }: Look): string[] {
+  if (rows.length === 0) return [];
+  const room = width && width - INDENT.length;
+  const lines = table(rows, [2], [{}, { least: 20 }, {}, { optional: true }], room);
+  return [`${INDENT}${styled(stream, "bold", title)}`, ...lines.map((line) => INDENT + line)];
 }
 
+const INDENT = "  ";
+
 /** Returns rows as lines with aligned columns; those in `numbers` are aligned to the right. */
-function table(rows: readonly (readonly string[])[], numbers: readonly number[]): string[] {
-  return aligned(rows, numbers).map((line) => `  ${line}`);
+function table(
+  rows: readonly (readonly string[])[],
+  numbers: readonly number[],
+  gives: readonly Give[],
+  width: number | undefined,
+): string[] {
+  const { columns, rows: cells } = fitted(rows, gives, width && width - INDENT.length);
+  const right = numbers.map((column) => columns.indexOf(column));
+  return aligned(cells, right).map((line) => INDENT + line);
 }
 
 const BAR_WIDTH = 20;

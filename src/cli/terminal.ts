@@ -50,21 +50,23 @@ export function isInteractive({ stdin, stdout }: Terminal): boolean {
   return isTty(stdin) && isTty(stdout);
 }
 
-export async function ask({ stdin, stdout }: Terminal, question: string): Promise<string> {
+/** Returns a person's answer; undefined if the person ends the input. */
+export async function ask({ stdin, stdout }: Terminal, question: string): Promise<string | undefined> {
   // Loaded here: a command that asks nothing starts 1 ms sooner.
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: stdin, output: stdout });
   try {
-    const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
-    return (await Promise.race([lines.question(question), ended])).trim();
+    const ended = new Promise<undefined>((resolve) => lines.once("close", () => resolve(undefined)));
+    return (await Promise.race([lines.question(question), ended]))?.trim();
   } finally {
     lines.close();
   }
 }
 
-/** Only `y` and `yes` confirm. */
-export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
-  return /^(y|yes)$/i.test(await ask(terminal, `${question} [y/N] `));
+/** Only `y` and `yes` confirm; with `preset`, an empty line, too. */
+export async function confirm(terminal: Terminal, question: string, { preset = false } = {}): Promise<boolean> {
+  const answer = await ask(terminal, `${question} ${preset ? "[Y/n]" : "[y/N]"} `);
+  return answer !== undefined && (/^(y|yes)$/i.test(answer) || (preset && answer === ""));
 }
 
 export function isTty(stream: Readable | Writable): boolean {
@@ -84,32 +86,6 @@ export function phaseTitle(number: number, name: string, inPlan?: string): strin
   return `Phase ${number}${inPlan === undefined ? "" : ` (${inPlan} in the plan)`}: ${name}`;
 }
 
-/** Hebrew, Arabic and the like: without isolates, a terminal would reorder the columns beside them. */
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
-
-function isolated(text: string): string {
-  return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
-}
-
-/** Returns rows as lines with aligned columns; those in `numbers` to the right. `style` gets cells of full width. */
-export function aligned(
-  rows: readonly (readonly string[])[],
-  numbers: readonly number[] = [],
-  style: (cell: string, row: number, column: number) => string = (cell) => cell,
-): string[] {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0),
-  );
-  return rows.map((row, index) => {
-    const cells = row.map((cell, column) => {
-      const space = " ".repeat((widths[column] ?? 0) - cell.length);
-      const text = isolated(cell);
-      return style(numbers.includes(column) ? space + text : text + space, index, column);
-    });
-    return cells.join("  ").trimEnd();
-  });
-}
-
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
 
 /** Returns a size in a suitable unit: `812 bytes`, `1.4 kB`. A kB has 1,000 bytes. */
@@ -122,6 +98,12 @@ export function sizeText(bytes: number): string {
 /** Returns a stored time as people read it: `2026-01-31 12:00:00Z`. */
 export function timeText(iso: string): string {
   return iso.replace("T", " ").replace(/\.\d+Z$/, "Z");
+}
+
+/** Returns how long ago a stored time was, in its largest unit: `2m ago`. */
+export function agoText(iso: string, now = Date.now()): string {
+  const [largest] = durationText(Math.max(0, Math.floor((now - Date.parse(iso)) / 1000))).split(" ");
+  return `${largest} ago`;
 }
 
 /** Returns a duration in its two largest units: `45s`, `3m 12s`, `2h 5m`, `4d 1h`. */

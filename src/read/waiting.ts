@@ -105,6 +105,16 @@ export async function waitingOf(
   return waitingIn(session, await session.state(), await session.history());
 }
 
+/** Returns the line of the inbox for a session; undefined if it waits for nobody. */
+export async function lineIn(
+  sources: InspectorSources,
+  kind: Kind,
+  sessionId: string,
+): Promise<WaitingLine | undefined> {
+  const waiting = await waitingOf(sources, kind, sessionId);
+  return waiting && lineOf(waiting);
+}
+
 async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
   let cursor: string | undefined;
   do {

@@ -99,7 +99,7 @@ const PAGES: Readonly<Record<string, Page>> = {
         writeFileSync("approvers.json", JSON.stringify({ ann: key }));
         return { "ed25519:3f0…": key };
       },
-      "phasegate sessions": async () => ({}),
+      "phasegate inbox": async () => ({}),
       "phasegate approve S": async () => ({ SESSION: await waiting() }),
       "phasegate deny    S": async () => ({ SESSION: await waiting() }),
       "phasegate show": async () => ({ SESSION: await waiving() }),

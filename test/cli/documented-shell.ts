@@ -106,7 +106,7 @@ async function atTerminal(args: readonly string[]): Promise<CliRun> {
   stdout.on("data", (chunk) => {
     written.stdout += String(chunk);
     if (/\[y\/N\] $/.test(String(chunk))) stdin.write("y\n");
-    else if (/\]: $/.test(String(chunk))) stdin.write("\n");
+    else if (/\]: $|\[Y\/n\] $|enter goes on\)/.test(String(chunk))) stdin.write("\n");
   });
   stderr.on("data", (chunk) => {
     written.stderr += String(chunk);

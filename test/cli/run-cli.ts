@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
 import { runCli } from "../../src/cli/cli.js";
 
 /** The output of a command, and its exit code. */
@@ -15,7 +16,17 @@ export async function run(...args: string[]): Promise<CliRun> {
   return { code, stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
 }
 
-/** Runs a command on a terminal on which a person answers each question. */
+/** Runs a command on a terminal that is so wide, which nobody answers; the output is without its colours. */
+export async function atTerminal(columns: number, ...args: string[]): Promise<CliRun> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  Object.assign(stdout, { isTTY: true, columns });
+  Object.assign(stderr, { isTTY: true, columns });
+  const code = await runCli(args, { stdin, stdout, stderr });
+  const textOf = (stream: PassThrough) => stripVTControlCharacters(String(stream.read() ?? ""));
+  return { code, stdout: textOf(stdout), stderr: textOf(stderr) };
+}
+
+/** Runs a command on a terminal on which a person answers each question; the answer to checkboxes are keys. */
 export async function answering(args: readonly string[], answers: readonly string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   Object.assign(stdin, { isTTY: true });
@@ -24,7 +35,7 @@ export async function answering(args: readonly string[], answers: readonly strin
   let text = "";
   stdout.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk;
-    if (/\]:? $/.test(chunk)) stdin.write(`${left.shift() ?? ""}\n`);
+    if (/(?:\]|, or none):? $|enter goes on\)/.test(chunk)) stdin.write(`${left.shift() ?? ""}\n`);
   });
   const code = await runCli(args, { stdin, stdout, stderr });
   return { code, text, left, stderr: String(stderr.read() ?? "") };

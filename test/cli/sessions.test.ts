@@ -2,12 +2,14 @@ import { readdir } from "node:fs/promises";
 import { createEngine, type Engine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { FakeClock } from "phasegate/testing";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { hashEvidence } from "../../src/approval/message.js";
+import { widthOf } from "../../src/cli/layout.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { CountingClock, idOn } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
-import { run } from "./run-cli.js";
+import { atTerminal, run } from "./run-cli.js";
+import { sessionsOfAllKinds } from "./sessions-of-all-kinds.js";
 
 /** Creates a state folder, and runs a host's work in it. */
 async function stateOf(work: (engine: Engine, clock: FakeClock) => Promise<unknown>): Promise<string> {
@@ -69,6 +71,45 @@ describe("phasegate sessions", () => {
     ]);
     const columns = stdout.split("\n").slice(0, 3);
     expect(new Set(columns.map((line) => line.search(/STATUS|active|paused/))).size).toBe(1);
+  });
+
+  describe("at a terminal", () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-03-04T07:20:00.000Z") }));
+    afterEach(() => void vi.useRealTimers());
+
+    it("fits its width: short ids, how each stands, and what it waits for", async () => {
+      const state = await temporaryFolder();
+      const { ids, close } = await sessionsOfAllKinds(state);
+      await close();
+      const at = async (columns: number) =>
+        (await atTerminal(columns, "sessions", "--state", state)).stdout.split("\n");
+      const rowsOf = (lines: readonly string[]) => lines.map((line) => line.replace(/ {2,}/g, "|"));
+      const narrow = await at(80);
+      expect(rowsOf(narrow)).toEqual([
+        "SESSION|STATUS|PHASE|TARGET|UPDATED|WAITS FOR",
+        "id-8|Needs you|Dig|2h ago|approval",
+        `${ids.done.slice(-8)}|Done|3/3 Ship|src/done.ts|2h ago`,
+        `${ids.failed.slice(-8)}|Failed|2/3 Build and m…|src/failed.ts|2h ago`,
+        `${ids.paused.slice(-8)}|Paused|2/3 Build and m…|src/paused.ts|2h ago`,
+        `${ids.waiver.slice(-8)}|Needs you|2/3 Build and m…|src/legacy.c|2h ago|waiver`,
+        `${ids.approval.slice(-8)}|Needs you|1/3 Plan|文档/…说明书.md|2h ago|approval`,
+        `${ids.refused.slice(-8)}|Refused 2 of 3|2/3 Build and m…|\u2068docs/مرحبا…لم.md\u2069|2h ago`,
+        `${ids.working.slice(-8)}|Working|1/3 Plan|servi…ckout.java|2h ago`,
+        "",
+        "8 sessions",
+        "",
+      ]);
+      for (const line of narrow) expect(widthOf(line)).toBeLessThanOrEqual(80);
+      const wide = await at(140);
+      expect(wide[0]).toMatch(/^SESSION +STATUS +PHASE +WORKFLOW +TARGET +UPDATED +WAITS FOR$/);
+      expect(wide[8]).toMatch(/release_v1 {2}services\/payment.*…\S+\/Checkout\.java {2}2h ago$/);
+      for (const line of wide) expect(widthOf(line)).toBeLessThanOrEqual(140);
+      const piped = await run("sessions", "--state", state);
+      expect((await atTerminal(80, "sessions", "--state", state, "--wide")).stdout).toBe(piped.stdout);
+      expect(piped.stdout).toContain(`${ids.working}  active `);
+      const json = await atTerminal(80, "sessions", "--state", state, "--json");
+      expect(json.stdout).toBe((await run("sessions", "--state", state, "--json")).stdout);
+    });
   });
 
   it("filters, limits and prints JSON", async () => {
@@ -148,36 +189,36 @@ describe("phasegate sessions", () => {
 });
 
 describe("phasegate show", () => {
-  it("shows a session as a tree, without its workflow", async () => {
+  it("shows how a session stands, its phases and its attempts, the newest first, without its workflow", async () => {
     const state = await stateOf(paused);
     const { code, stdout } = await run("show", ID, "--state", state);
     expect(code).toBe(0);
     expect(stdout.replace(/· .*tests_pass.*/g, "· tests_pass")).toBe(
       [
         ID,
+        "  status    Paused, in phase 2 of 2: Ship",
+        "  note      waiting for a key",
         "  workflow  Two phases (two_phases, revision 1)",
         "  target    src/a.ts",
-        "  status    paused, in phase 2",
         "  created   2026-03-04 05:06:07Z",
         "  updated   2026-03-04 05:09:12Z",
-        "  note      waiting for a key",
         "",
-        "├─ ✓ Phase 1: Build",
-        "│    attempt 1  failed       2026-03-04 05:06:07Z  2m 5s",
-        "│      · tests_pass",
-        `│      evidence ${hashEvidence({ summary: "\u001b[31mx" })}`,
-        "│      │ {",
-        '│      │   "summary": "\\u001b[31mx"',
-        "│      │ }",
-        "│    attempt 2  completed    2026-03-04 05:08:12Z  1m",
-        `│      evidence ${hashEvidence(built)}`,
-        "│      │ {",
-        '│      │   "summary": "added the parser",',
-        '│      │   "tests_pass": true',
-        "│      │ }",
-        "└─ ▶ Phase 2: Ship",
-        "     attempt 1  active       2026-03-04 05:09:12Z",
-        "       · 2026-03-04 05:09:12Z  paused: waiting for a key",
+        "✓ Phase 1: Build",
+        "▶ Phase 2: Ship",
+        "",
+        "Phase 2: Ship",
+        "  attempt 1  active       2026-03-04 05:09:12Z",
+        "    · 2026-03-04 05:09:12Z  paused: waiting for a key",
+        "",
+        "Phase 1: Build",
+        "  attempt 2  completed    2026-03-04 05:08:12Z  1m",
+        `    evidence ${hashEvidence(built)}`,
+        "    │ summary: added the parser",
+        "    │ tests_pass: true",
+        "  attempt 1  failed       2026-03-04 05:06:07Z  2m 5s",
+        "    · tests_pass",
+        `    evidence ${hashEvidence({ summary: "\u001b[31mx" })}`,
+        '    │ summary: "\\u001b[31mx"',
         "",
       ].join("\n"),
     );
@@ -205,9 +246,9 @@ describe("phasegate show", () => {
       await engine.session(done).completePhase(2, {});
     });
     const failed = await run("show", idOn("two_phases_failed", 1), "--state", state);
-    expect(failed.stdout).toMatch(/status {4}failed, in phase 1\n[\s\S]*├─ ✗ Phase 1[\s\S]*└─ ○ Phase 2/);
+    expect(failed.stdout).toMatch(/status {4}Failed, in phase 1 of 2: Build\n[\s\S]*✗ Phase 1[\s\S]*○ Phase 2/);
     const done = await run("show", idOn("two_phases_done", 2), "--state", state);
-    expect(done.stdout).toMatch(/status {4}completed\n[\s\S]*├─ » Phase 1[\s\S]*skipped[\s\S]*└─ ✓ Phase 2/);
+    expect(done.stdout).toMatch(/status {4}Done\n[\s\S]*» Phase 1[\s\S]*✓ Phase 2[\s\S]*skipped/);
   });
 
   it("cuts long evidence, unless all of it is wanted", async () => {
@@ -217,7 +258,7 @@ describe("phasegate show", () => {
       await engine.session(sessionId).completePhase(1, long);
     });
     const cut = await run("show", ID, "--state", state);
-    expect(cut.stdout).toMatch(/… [\d]+ more characters: --full shows them all/);
+    expect(cut.stdout).toMatch(/… --full shows all \d+ characters/);
     expect(cut.stdout.split("\n").length).toBeLessThan(40);
     const full = await run("show", ID, "--state", state, "--full");
     expect(full.stdout).toContain("line 499");

@@ -9,7 +9,7 @@ import * as z from "zod";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { writeFiles } from "../support/write-files.js";
-import { run } from "./run-cli.js";
+import { atTerminal, run } from "./run-cli.js";
 import { connectToServe } from "./serve-client.js";
 import { waitingSession } from "./waiting-session.js";
 import { SMALL } from "./workflow-folders.js";
@@ -85,7 +85,7 @@ two_phases: 3 sessions
 `);
     const [{ sessionId }] = JSON.parse((await run("sessions", "--state", state, "--json")).stdout).sessions;
     const shown = (await run("show", sessionId, "--state", state)).stdout;
-    expect(shown).toContain(`      · cost: 0.25\n│      · input tokens: 1,200\n│      · model: \\u001b[31msmall\n`);
+    expect(shown).toContain(`    · cost: 0.25\n    · input tokens: 1,200\n    · model: \\u001b[31msmall\n`);
   });
 
   it("prints JSON with --json, of one workflow with --workflow", async () => {
@@ -164,6 +164,20 @@ two_phases: 3 sessions
     expect(stdout).toContain("(the evidence as a whole)");
     expect(stdout).toContain("\\u001b[31mred");
     expect(stdout).toContain("… 2 more, which --json lists");
+  });
+
+  it("fit the width of a terminal", async () => {
+    const phases = [{ number: 1, name: "A phase with a name that is longer than most", content: "Do it." }];
+    const long = defineWorkflow({ type: "long", revision: "1", name: "Long", description: "A long name", phases });
+    const state = await stateOf((engine) => engine.start({ workflowType: "long", target: "a" }), long);
+    const headings = async (columns: number, ...more: string[]) => {
+      const lines = (await atTerminal(columns, "stats", "--state", state, ...more)).stdout.split("\n");
+      return lines.slice(lines.findIndex((line) => line.includes("PHASE")));
+    };
+    expect((await headings(80))[1]).toMatch(/^ {2}1 A phase with a name that… {2} +1 /);
+    expect((await headings(50))[0]).not.toContain("TIME");
+    for (const line of await headings(80)) expect(line.length).toBeLessThanOrEqual(80);
+    expect((await headings(80, "--wide"))[1]).toContain("1 A phase with a name that is longer than most");
   });
 
   it("names sessions that cannot be read", async () => {

@@ -18,13 +18,33 @@ describe("phasegate", () => {
   it("prints its help", async () => {
     const { code, stdout } = await run("--help");
     expect(code).toBe(0);
-    for (const part of ["serve", "validate", "sessions", "show", "Examples:", "Exit codes:"]) {
-      expect(stdout).toContain(part);
-    }
+    const headings = [...stdout.matchAll(/^(\w.*):$/gm)].map(([, heading]) => heading);
+    const groups = ["Set up", "Run", "Look", "Answer", "Repair", "Move data"];
+    expect(headings).toEqual(["Options", ...groups, "Examples", "Exit codes"]);
+    expect(stdout.split("Examples:")[1]?.match(/^ {2}phasegate /gm)).toHaveLength(5);
     const serve = (await run("serve", "--help")).stdout;
     const variables = ["WORKFLOWS", "STATE", "PROJECT", "LOG_LEVEL", "ACTIONS", "MAX_ATTEMPTS", "MAX_ATTEMPTS_TOTAL"];
     for (const name of variables) expect(serve).toContain(`PHASEGATE_${name}`);
     expect(serve.split("\n").every((line) => line.length <= 120)).toBe(true);
+  });
+
+  it("understands the words of other programs for its commands, and corrects what is nearly one", async () => {
+    for (const [near, name] of [
+      ...[
+        ["ls", "sessions"],
+        ["list", "sessions"],
+      ],
+      ...[
+        ["waiting", "inbox"],
+        ["log", "show"],
+      ],
+    ] as const) {
+      expect((await run(near, "--help")).stdout).toMatch(new RegExp(`^Usage: phasegate ${name} `));
+      expect((await run("help", near)).stdout).toMatch(new RegExp(`^Usage: phasegate ${name} `));
+    }
+    const { code, stderr } = await run("sesions");
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("(Did you mean sessions?)") });
+    expect((await run("sessions", "--state", "x", "--statu", "y")).stderr).toContain("--state, --status?)");
   });
 
   it("prints its version", async () => {

@@ -345,22 +345,47 @@ test.each([
   expect(await project.init(...flags)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 
+const DOWN = "\u001b[B";
+
 test("on a terminal it asks for what was not given, and writes after a yes", async () => {
   const project = await aProject({ "Cargo.toml": "[package]\n" });
   const args = ["init", "--project", project.root, "--starters-from", project.starters];
   const before = await project.everything();
-  const no = await answering(args, ["cursor, emacs", "cursor", "bug_fix", "", "y", "n"]);
+  // Of the clients, claude is unchecked and cursor checked; of the workflows, the second one is unchecked.
+  const [clients, starters] = [` ${DOWN} `, `${DOWN} `];
+  const no = await answering(args, [clients, starters, "", "y", "n"]);
   expect([no.code, no.left, await project.everything()]).toEqual([1, [], before]);
-  expect(no.text).toContain("Unknown: emacs");
-  expect(no.text).toContain("Command that checks the project [cargo test]: ");
+  expect(no.text).toContain("> [x] claude  Claude Code\n  [ ] cursor  Cursor\n");
+  expect(no.text).toContain("  [ ] claude  Claude Code\n> [x] cursor  Cursor\n");
+  expect(no.text).toContain("Command that checks the project, or none [cargo test]: ");
 
-  const yes = await answering(args, ["cursor", "bug_fix", "cargo test | cat", "cargo test --all", "y", "y"]);
+  const yes = await answering(args, [clients, starters, "cargo test | cat", "cargo test --all", "y", ""]);
   expect([yes.code, yes.left]).toEqual([0, []]);
+  expect(yes.text).toContain("Write this? [Y/n] ");
+  expect(yes.text).toMatch(/Then say to your agent: Use phasegate's workflow bug_fix to …\n$/);
   expect(await project.json("workflows/bug_fix/metadata.json")).toMatchObject({
     options_schema: { properties: { test_command: { default: "cargo test --all" } } },
   });
   expect(await project.read(".cursor/hooks.json")).toContain("hook stop --client cursor");
   await expect(project.read("workflows/plan_execution/metadata.json")).rejects.toThrow("ENOENT");
+});
+
+test("it asks for the command until there is one, or none; the end of the input changes nothing", async () => {
+  const project = await aProject();
+  const args = ["init", "--project", project.root, "--starters-from", project.starters];
+  const before = await project.everything();
+  const asked = await answering(args, ["", "", "", "", "none", "n", "n"]);
+  expect([asked.code, asked.left]).toEqual([1, []]);
+  expect(asked.text.match(/Command that checks the project, or none: /g)).toHaveLength(3);
+  expect(asked.text).toContain("Write a program and its arguments, such as npm test");
+  for (const answers of [["\u0003"], ["", "\u0003"]]) {
+    const ended = await answering(args, answers);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("the input has ended: nothing was changed"),
+    });
+  }
+  expect(await project.everything()).toEqual(before);
 });
 
 test("with --yes nothing is asked on a terminal", async () => {

@@ -1,0 +1,193 @@
+/** `phasegate inbox`: what waits for a person, each with the command that answers; also as it comes. */
+
+import { isPhasegateError } from "../errors.js";
+import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
+import { KINDS, type WaitingLine } from "../read/model.js";
+import { Inboxes, lineIn } from "../read/waiting.js";
+import { escapeHidden } from "../workflow/names.js";
+import { answersFor } from "./answer-command.js";
+import { command, flag, required } from "./command.js";
+import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
+import { aligned, columnsOf, cutMiddle, fitted, type Give, widthOf } from "./layout.js";
+import { type OpenedState, openAll } from "./opened.js";
+import { jsonOption, stateOption } from "./options.js";
+import { shortIds } from "./session-id.js";
+import {
+  agoText,
+  isTty,
+  print,
+  printable,
+  printJson,
+  printLines,
+  styled,
+  type Terminal,
+  timeText,
+} from "./terminal.js";
+import { readTrust, trustOptions } from "./trust.js";
+
+const HELP = `
+It lists approvals and waivers that agents wait for, the oldest request first. The commands show what is asked before they
+answer. Replace KEY.pem, approvers.json and NAME by your own.
+
+With --watch it goes on and prints what comes, until Ctrl+C; with --json, too, each as one line of JSON.
+
+Sessions that have used up their attempts wait for the host: phasegate sessions --waiting host.`;
+
+export const inboxCommand = command({
+  name: "inbox",
+  summary: "list what waits for a person, each with the command that answers",
+  description: "Lists what waits for a person, the oldest request first, each with the command that answers.",
+  options: {
+    state: required(stateOption()),
+    watch: flag("--watch", "go on, and print what comes, until Ctrl+C"),
+    wide: flag("--wide", "print whole ids, times and questions, as in a pipe, however wide the terminal is"),
+    json: jsonOption(),
+    ...trustOptions(),
+  },
+  help: HELP,
+  async run({ watch, wide, json, ...place }, terminal) {
+    const opened = await openAll(place.state, await readTrust(place));
+    try {
+      const width = wide ? undefined : columnsOf(terminal.stdout);
+      const look: Look = { terminal, answerTo: await answersFor(place), width };
+      if (watch) await follow(opened, look, json === true);
+      else await list(opened, look, json === true);
+      return EXIT.ok;
+    } finally {
+      await opened.engine.close();
+    }
+  },
+});
+
+interface Look {
+  readonly terminal: Terminal;
+  readonly answerTo: Awaited<ReturnType<typeof answersFor>>;
+  /** The columns of the terminal; undefined if nothing is cut. */
+  readonly width: number | undefined;
+}
+
+async function list(opened: OpenedState, look: Look, json: boolean): Promise<void> {
+  const { items } = await new Inboxes().read("", opened);
+  if (json) {
+    printJson(look.terminal, { count: items.length, items: items.map((one) => withAnswer(one, look)) });
+  } else if (items.length === 0) {
+    print(look.terminal, "nothing waits for a person");
+  } else {
+    const { heading, lines } = tableOf(items, look);
+    printLines(look.terminal, [heading, ...lines]);
+  }
+}
+
+/** Prints what waits, then what comes, until a signal. */
+async function follow(opened: OpenedState, look: Look, json: boolean): Promise<void> {
+  const { terminal } = look;
+  const seen = new Set<string>();
+  const tell = (items: readonly WaitingLine[]) => {
+    const keyOf = ({ sessionId, request }: WaitingLine) => `${sessionId} ${request}`;
+    const isFirst = seen.size === 0;
+    const fresh = items.filter((one) => !seen.has(keyOf(one)));
+    for (const one of fresh) seen.add(keyOf(one));
+    if (fresh.length === 0) return;
+    if (json) {
+      for (const one of fresh) print(terminal, escapeHidden(JSON.stringify(withAnswer(one, look))));
+    } else {
+      const { heading, lines } = tableOf(fresh, look);
+      printLines(terminal, isFirst ? [heading, ...lines] : lines);
+    }
+  };
+  const end = new AbortController();
+  const close = () => end.abort();
+  const release = endOnSignals({ close }, { info: () => {} });
+  // The reader of a pipe has gone.
+  terminal.stdout.once("error", close);
+  if (isTty(terminal.stdout)) terminal.stderr.write("phasegate: watching what comes; Ctrl+C ends it\n");
+  try {
+    const tellAll = async () => tell((await new Inboxes().read("", opened)).items);
+    for await (const commit of watched(opened.storage, end.signal, tellAll)) {
+      tell(await waitingAfter(opened, commit, terminal));
+    }
+  } finally {
+    release();
+    terminal.stdout.off("error", close);
+  }
+}
+
+function withAnswer(waiting: WaitingLine, { answerTo }: Look) {
+  return { ...waiting, answer: answerTo(waiting, waiting.sessionId) };
+}
+
+interface Column extends Give {
+  readonly heading: string;
+  readonly cell: (waiting: WaitingLine) => string;
+}
+
+/** Returns what waits as a table. Where the commands do not fit beside it, each is in a line of its own. */
+function tableOf(items: readonly WaitingLine[], { terminal, answerTo, width }: Look) {
+  const short = shortIds(items.map(({ sessionId }) => sessionId));
+  const idOf = ({ sessionId }: WaitingLine) => (width === undefined ? sessionId : (short.get(sessionId) ?? sessionId));
+  const about: readonly Column[] = [
+    { heading: "ASKED", cell: ({ askedAt }) => (width === undefined ? timeText(askedAt) : agoText(askedAt)) },
+    { heading: "WAITS FOR", cell: waitsText, least: 8 },
+    {
+      heading: "PHASE",
+      cell: ({ kind, phase, phaseName }) => (kind === "routed" ? phaseName : `${phase} ${phaseName}`),
+      least: 10,
+    },
+    { heading: "TARGET", cell: ({ target, workflowType }) => target || workflowType, ...{ least: 12, cut: cutMiddle } },
+    { heading: "QUESTION", cell: ({ question }) => question, least: 24 },
+  ];
+  const answer: Column = { heading: "ANSWER", cell: (one) => answerTo(one, idOf(one)) };
+  const linesOf = (columns: readonly Column[]) => {
+    const rows = items.map((one) => columns.map(({ cell }) => printable(cell(one))));
+    return aligned(fitted([columns.map(({ heading }) => heading), ...rows], columns, width).rows);
+  };
+  const whole = linesOf([...about, answer]);
+  const isNarrow = whole.some((line) => widthOf(line) > (width ?? Number.POSITIVE_INFINITY));
+  const [heading = "", ...lines] = isNarrow ? linesOf(about) : whole;
+  const answers = items.map((one) => `  ${printable(answer.cell(one))}`);
+  return {
+    heading: styled(terminal.stdout, "bold", heading),
+    lines: isNarrow ? lines.flatMap((line, index) => [line, answers[index] ?? ""]) : lines,
+  };
+}
+
+function waitsText({ what, approvers }: WaitingLine): string {
+  return approvers === undefined ? what : `${what} by ${approvers.join(" or ")}`;
+}
+
+/** Watches all commits of a state. `onReady` runs before the first is read: nothing is missed between them. */
+async function* watched(
+  storage: StorageAdapter,
+  signal: AbortSignal,
+  onReady: () => Promise<void>,
+): AsyncGenerator<Commit> {
+  if (storage.watch === undefined) {
+    throw new CommandFailure("this kind of state can't be watched", EXIT.usage, "Leave out --watch.");
+  }
+  let ready = () => {};
+  const isReady = new Promise<void>((resolve) => {
+    ready = resolve;
+  });
+  const commits = storage.watch({}, { signal, onReady: ready })[Symbol.asyncIterator]();
+  const first = commits.next();
+  await Promise.race([isReady, first]);
+  await onReady();
+  for (let found = await first; !found.done; found = await commits.next()) yield found.value;
+}
+
+/** Returns what a session waits for after a commit, if anything. One that can't be read does not end the watch. */
+async function waitingAfter(
+  opened: OpenedState,
+  { sessionId, summary }: Commit,
+  { stderr }: Terminal,
+): Promise<WaitingLine[]> {
+  const kind = KINDS.find((one) => one === summary.kind);
+  if (kind === undefined || summary.status !== "active") return [];
+  try {
+    return [(await lineIn(opened, kind, sessionId)) ?? []].flat();
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    if (error.code !== "SESSION_NOT_FOUND") stderr.write(`${printable(`phasegate: ${sessionId}: ${error.message}`)}\n`);
+    return [];
+  }
+}

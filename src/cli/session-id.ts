@@ -1,0 +1,70 @@
+/** Short ids: the end of a session's id names it, as lists at a terminal print it. */
+import { BROKEN } from "../engine/lists.js";
+import { isPhasegateError } from "../errors.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { parseSessionId, type SessionId } from "../workflow/names.js";
+import { usage } from "./exit-codes.js";
+import { counted, printable } from "./terminal.js";
+
+/** The length of the random end of an id. */
+const SHORT = 8;
+/** Fewer characters name nothing: one that is typed by mistake would name a session too easily. */
+const SHORTEST = 4;
+const PAGE = 1000;
+const CANDIDATES = 5;
+
+/** Returns for each id the shortest end of it that none of the others has; `ids` are all different. */
+export function shortIds(ids: readonly string[], length = SHORT): ReadonlyMap<string, string> {
+  const byEnd = new Map<string, string[]>();
+  for (const id of ids) {
+    // An id does not begin with these.
+    const end = id.slice(-length).replace(/^[_-]+/, "");
+    byEnd.set(end, [...(byEnd.get(end) ?? []), id]);
+  }
+  return new Map(
+    [...byEnd].flatMap(([end, same]) =>
+      same.length === 1 ? same.map((id) => [id, end] as const) : [...shortIds(same, length + SHORT / 2)],
+    ),
+  );
+}
+
+/**
+ * Returns the id of the session that a person means: by its whole id, or by the end of it. If there is none, the text itself:
+ * what is done with it then says so.
+ *
+ * @throws {CommandFailure} wrong usage, when several ids end with the text.
+ * @throws {PhasegateError} `INVALID_INPUT` when no id has such a form.
+ */
+export async function sessionMeant(storage: StorageAdapter, given: string): Promise<SessionId> {
+  const id = parseSessionId(given);
+  if (await exists(storage, id)) return id;
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const { items, damaged = [], ...page } = await storage.list({ limit: PAGE, ...(cursor && { cursor }) });
+    ids.push(...[...items.map(({ sessionId }) => sessionId), ...damaged].filter((one) => one.endsWith(id)));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return parseSessionId(sessionAmong(ids, id) ?? id);
+}
+
+/** Returns the id of the session that is meant among some; undefined if there is none. */
+export function sessionAmong(ids: readonly string[], given: string): string | undefined {
+  if (ids.includes(given) || given.length < SHORTEST) return ids.find((id) => id === given);
+  const found = ids.filter((id) => id.endsWith(given));
+  if (found.length <= 1) return found[0];
+  const more = found.length > CANDIDATES ? ` and ${counted(found.length - CANDIDATES, "other")}` : "";
+  const names = found.slice(0, CANDIDATES).join(", ");
+  const hint = `Give more of the id. These end so: ${printable(names)}${more}.`;
+  throw usage(`${counted(found.length, "session")} have an id that ends with ${given}`, hint);
+}
+
+/** A session whose log can't be read is there, too. */
+async function exists(storage: StorageAdapter, id: SessionId): Promise<boolean> {
+  try {
+    return (await storage.read(id)) !== undefined;
+  } catch (error) {
+    if (isPhasegateError(error) && BROKEN.has(error.code)) return true;
+    throw error;
+  }
+}

@@ -1,0 +1,113 @@
+import { PassThrough } from "node:stream";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { runCli } from "../../src/cli/cli.js";
+import { widthOf } from "../../src/cli/layout.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { atTerminal, run } from "./run-cli.js";
+import { sessionsOfAllKinds } from "./sessions-of-all-kinds.js";
+import { waitingSession } from "./waiting-session.js";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+async function allKinds() {
+  const state = await temporaryFolder();
+  const made = await sessionsOfAllKinds(state);
+  onTestFinished(made.close);
+  return { ...made, state };
+}
+
+describe("phasegate inbox", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-03-04T07:20:00.000Z") }));
+  afterEach(() => void vi.useRealTimers());
+
+  it("lists what waits for a person, the oldest first, each with its answer", async () => {
+    const { state, ids } = await allKinds();
+    const { code, stdout } = await run("inbox", "--state", state);
+    expect(code).toBe(0);
+    const key = "--key KEY.pem --approvers approvers.json";
+    expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
+      "ASKED|WAITS FOR|PHASE|TARGET|QUESTION|ANSWER",
+      `2026-03-04 05:09:07Z|approval|1 Plan|文档/支付网关设计说明书.md|Is this plan good enough to build on it for a whole month, with all of its risks?|phasegate approve ${ids.approval} --state ${state} ${key}`,
+      `2026-03-04 05:10:07Z|waiver|2 Build and measure|src/legacy.c|no tool for this language|phasegate waive ${ids.waiver} --state ${state} --by NAME`,
+      `2026-03-04 05:14:07Z|approval by ann|Dig|GARDEN|Deep enough?|phasegate approve id-8 --state ${state} ${key}`,
+      "",
+    ]);
+    const json = JSON.parse((await run("inbox", "--state", state, "--json")).stdout);
+    expect(json).toMatchObject({
+      count: 3,
+      items: [
+        { what: "approval", sessionId: ids.approval, askedAt: "2026-03-04T05:09:07.000Z" },
+        { what: "waiver", answer: `phasegate waive ${ids.waiver} --state ${state} --by NAME` },
+        { kind: "routed", approvers: ["ann"] },
+      ],
+    });
+  });
+
+  it("fits the width of a terminal; an answer is never cut", async () => {
+    const { state, ids } = await allKinds();
+    vi.stubEnv("PHASEGATE_STATE", state);
+    vi.stubEnv("PHASEGATE_APPROVERS", undefined);
+    const narrow = (await atTerminal(80, "inbox")).stdout.split("\n");
+    expect(narrow[0]).toMatch(/^ASKED +WAITS FOR +PHASE +TARGET +QUESTION$/);
+    expect(narrow[1]).toMatch(/^2h ago +approval +1 Plan +文档…/);
+    expect(narrow[4]).toBe(`  phasegate waive ${ids.waiver.slice(-8)} --by NAME`);
+    for (const line of narrow.filter((text) => !text.startsWith("  "))) expect(widthOf(line)).toBeLessThanOrEqual(80);
+    const wide = (await atTerminal(200, "inbox")).stdout.split("\n");
+    expect(wide[2]).toMatch(
+      new RegExp(`no tool for this language +phasegate waive ${ids.waiver.slice(-8)} --by NAME$`),
+    );
+    expect(wide).toHaveLength(5);
+  });
+
+  it("says that nothing waits", async () => {
+    const { state, engine, ids } = await allKinds();
+    await engine.session(ids.approval).pause();
+    await engine.session(ids.waiver).delete({ by: "me" });
+    await run("suspend", ids.garden, "--state", state, "--by", "me");
+    expect(await run("inbox", "--state", state)).toMatchObject({ code: 0, stdout: "nothing waits for a person\n" });
+  });
+});
+
+it("the answers are commands that work", async () => {
+  const { state, sessionId, keyFile, approvers, standing } = await waitingSession();
+  const { stdout } = await run("inbox", "--state", state, "--approvers", approvers);
+  const [, line = ""] = /phasegate (approve .*)$/m.exec(stdout) ?? [];
+  expect(line).toBe(`approve ${sessionId} --state ${state} --approvers ${approvers} --key KEY.pem`);
+  const [first] = JSON.parse((await run("inbox", "--state", state, "--json")).stdout).items;
+  const { evidenceHash = "" } = (await standing()).awaiting ?? {};
+  const args = line.replace("KEY.pem", await keyFile("ann")).split(" ");
+  expect(await run(...args, "--yes", "--evidence-hash", evidenceHash)).toMatchObject({ code: 0 });
+  expect(first).toMatchObject({ approvers: ["ann", "bob"] });
+  expect((await run("inbox", "--state", state)).stdout).toBe("nothing waits for a person\n");
+});
+
+describe("phasegate inbox --watch", () => {
+  it("prints what waits and what comes, each once, until it is ended", async () => {
+    const { state, ids, start } = await allKinds();
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+    let text = "";
+    stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+    });
+    const ended = runCli(["inbox", "--state", state, "--watch", "--json"], { stdin, stdout, stderr });
+    const lines = () => text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+    await vi.waitFor(() => expect(lines()).toHaveLength(3), { timeout: 10_000 });
+    const session = await start("src/new.ts", 1);
+    await session.completePhase(1, { plan: "a plan that is long enough" });
+    await vi.waitFor(() => expect(lines()).toHaveLength(4), { timeout: 10_000 });
+    await session.pause();
+    await session.resume();
+    const other = await start("src/newer.ts", 1);
+    await other.completePhase(1, { plan: "a plan that is long enough" });
+    await vi.waitFor(() => expect(lines()).toHaveLength(5), { timeout: 10_000 });
+    process.emit("SIGTERM", "SIGTERM");
+    expect(await ended).toBe(0);
+    expect(lines().map(({ sessionId }) => sessionId)).toEqual([
+      ...[ids.approval, ids.waiver, ids.garden],
+      ...[session.id, other.id],
+    ]);
+    expect(String(stderr.read() ?? "")).toBe("");
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { aligned, cut, cutMiddle, fitted, widthOf, wrapped } from "../../src/cli/layout.js";
+
+describe("texts at a terminal", () => {
+  it("are cut at a width, in which wide characters count twice", () => {
+    expect(cut("a plan", 6)).toBe("a plan");
+    expect(cut("a long plan", 6)).toBe("a lon…");
+    expect(cut("支付网关", 6)).toBe("支付…");
+    expect(cutMiddle("src/cli/terminal.ts", 19)).toBe("src/cli/terminal.ts");
+    expect(cutMiddle("src/cli/very/long/terminal.ts", 16)).toBe("src/c…erminal.ts");
+    expect(widthOf(cutMiddle("文档/支付网关设计说明书.md", 11))).toBeLessThanOrEqual(11);
+  });
+
+  it("are broken between words, with the indent of the line", () => {
+    expect(wrapped("  one two three four five six", 22)).toEqual(["  one two three four", "  five six"]);
+    expect(wrapped("x".repeat(45), 20)).toEqual(["x".repeat(20), "x".repeat(20), "x".repeat(5)]);
+    expect(wrapped("支付网关设计说明书支付网关", 20)).toEqual(["支付网关设计说明书支", "付网关"]);
+    expect(wrapped("any width")).toEqual(["any width"]);
+    expect(wrapped("", 20)).toEqual([""]);
+  });
+});
+
+describe("columns", () => {
+  it("stay in line beside wide characters", () => {
+    expect(
+      aligned([
+        ["支付", "x"],
+        ["👩‍👩‍👧", "y"],
+        ["abcd", "z"],
+      ]),
+    ).toEqual(["支付  x", "👩‍👩‍👧    y", "abcd  z"]);
+  });
+
+  it("give way as they say: the widest is cut, then what is optional is left out, the last first", () => {
+    const rows = [["id", "a long name of a phase", "a workflow", "an owner"]];
+    const gives = [{}, { least: 4 }, { optional: true }, { least: 2, optional: true }] as const;
+    const at = (width?: number) => fitted(rows, gives, width);
+    expect(at()).toEqual({ columns: [0, 1, 2, 3], rows });
+    expect(at(40).rows).toEqual([["id", "a long name o…", "a workflow", "an owner"]]);
+    expect(at(30).rows).toEqual([["id", "a lon…", "a workflow", "an ow…"]]);
+    expect(at(26)).toEqual({ columns: [0, 1, 2], rows: [["id", "a long na…", "a workflow"]] });
+    expect(at(20)).toEqual({ columns: [0, 1], rows: [["id", "a long name of …"]] });
+    // What may not be cut stays.
+    expect(at(5).rows).toEqual([["id", "a l…"]]);
+  });
+});
