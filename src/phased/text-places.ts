@@ -3,7 +3,8 @@
  * under other numbers: a phase is found again by its name, and a task by its name in that phase.
  */
 import { isPhasegateError } from "../errors.js";
-import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { ContentProvider } from "../ports/content-provider.js";
+import type { PhaseDefinition, TaskDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { EngineContext } from "./engine-context.js";
 import { findAgain } from "./state/find-again.js";
 
@@ -23,11 +24,12 @@ export async function findTextPlaces(
   structure: WorkflowStructure,
 ): Promise<TextPlaces> {
   const { type, revision, phases } = structure;
-  const newest = await content.definition(type).catch(ifBroken);
-  const own =
-    newest?.structure.revision === revision ? newest : await content.definition(type, revision).catch(ifBroken);
-  if (own !== undefined) return { phases, phase: (phase) => phase, task: (_, task) => task };
-  const now = newest?.structure.phases ?? [];
+  const newest = await definitionIn(content, type);
+  const own = await definitionIn(content, type, revision);
+  // A provider without any definition says itself what it lacks.
+  if (newest === undefined || (own !== undefined && own !== "broken"))
+    return { phases, phase: (phase) => phase, task: (_, task) => task };
+  const now = newest === "broken" ? [] : newest.structure.phases;
   const phaseNow = (phase: PhaseDefinition) => findAgain(phase, phases, now);
   return {
     phases: now,
@@ -38,6 +40,16 @@ export async function findTextPlaces(
   };
 }
 
-function ifBroken(error: unknown): undefined {
-  if (!isPhasegateError(error)) throw error;
+/** Returns a definition, the newest or that of a revision; undefined if there is none. */
+async function definitionIn(
+  content: ContentProvider,
+  type: string,
+  revision?: string,
+): Promise<WorkflowDefinition | "broken" | undefined> {
+  try {
+    return await content.definition(type, revision);
+  } catch (error) {
+    if (isPhasegateError(error)) return "broken";
+    throw error;
+  }
 }
