@@ -1,12 +1,12 @@
 /** Logs which workflows a server has, and what is wrong with them or missing for them. */
 import type { Logger } from "pino";
 import type { Engine } from "../phased/engine.js";
+import { withReadiness } from "../phased/readiness.js";
 import { countOlder } from "../phased/revisions.js";
 import { approvalOf } from "../phased/state/decide-gate.js";
 import { missingVerifiers, type Verifiers } from "../phased/verify/run-verifiers.js";
 import type { ContentProvider, RoutedSource, WorkflowListing } from "../ports/content-provider.js";
 import { aboutVerifier } from "../workflow/built-in-verifiers.js";
-import { missingWorkflows } from "../workflow/child-workflow.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 
@@ -18,17 +18,19 @@ export async function logWorkflows(
 ): Promise<readonly WorkflowListing[]> {
   const listings = await listed(() => content.list(), log);
   if (listings === undefined) return [];
-  const named = listings.map((listing) => {
+  const checked = withReadiness(listings, verifiers);
+  const named = checked.map((listing) => {
     const { type: name, status, diagnostics } = listing;
-    const missing = status === "ready" ? missingVerifiers(listing.definition.structure, verifiers) : undefined;
-    return { name, status, diagnostics, missing };
+    return { name, status, diagnostics, missing: status === "ready" ? listing.missingVerifiers : undefined };
   });
   logListings("workflow", "workflowType", log, named);
-  const types = new Set(listings.flatMap(({ status, type }) => (status === "ready" ? [type] : [])));
-  for (const listing of listings) {
-    const lacks = listing.status === "ready" ? missingWorkflows(listing.definition.structure.phases, types) : undefined;
+  for (const listing of checked) {
+    const lacks = listing.status === "ready" ? listing.missingWorkflows : undefined;
     if (lacks !== undefined)
-      log.warn({ workflowType: listing.type, workflows: lacks }, "phases are workflows that are not served");
+      log.warn(
+        { workflowType: listing.type, workflows: lacks },
+        "phases are workflows that are not served, or can't be started",
+      );
   }
   for (const { type, diagnostics } of listings) {
     const hides = diagnostics.some(({ code }) => code === ("WORKFLOW_HIDDEN" satisfies DiagnosticCode));

@@ -15,6 +15,7 @@ import { checksOf } from "../gate/check-gate.js";
 import { faultOf } from "../phased/start-checks.js";
 import type { BaseWorkflows } from "../ports/content-provider.js";
 import type { Verifier } from "../ports/verifier.js";
+import { childOptionFaults } from "../rules/options.js";
 import { openIfThere, openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { BUILT_IN, createVerifiers } from "../verifiers/create-verifiers.js";
 import { ruleFault } from "../verifiers/rules.js";
@@ -130,7 +131,7 @@ async function readFolder(
   }
   const found = [
     ...(await weakerIn(read, source)),
-    ...(await missingChildren(gates, source, host.bases)),
+    ...(await childrenIn(type, gates, source, host.bases)),
     ...(await verifierFaults(gates, source, host)),
   ];
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...found] }, gates, source };
@@ -147,26 +148,36 @@ async function weakerIn({ definition }: ReadWorkflow, source: FoundFiles["source
   }));
 }
 
-/** Returns the warnings about phases that are workflows which none of the folders has. */
-async function missingChildren(
+/** Returns what is wrong with phases that are workflows: none of the folders has them, or they don't take the options. */
+async function childrenIn(
+  by: string,
   gates: readonly PlacedGate[],
   source: FoundFiles["source"],
   folders: BaseWorkflows,
 ): Promise<Diagnostic[]> {
   const children = gates.flatMap(({ gate, ...place }) => {
     const child = childWorkflowOf(gate);
-    return child === undefined ? [] : [{ ...place, type: child.type }];
+    return child === undefined ? [] : [{ ...place, child }];
   });
   const types = children.length === 0 ? [] : await folders.types();
-  const missing = children.filter(({ type }) => !types.includes(type));
-  return Promise.all(
-    missing.map(async ({ type, where, file }) => ({
-      ...{ file, severity: "warning", code: "CHILD_MISSING" satisfies DiagnosticCode },
-      message: `${where} is the workflow ${shown(type)}, which is not in ${folders.place}`,
-      hint: "Name its folder, too, or give --starters, or --pack: without it, no session can be started.",
-      ...placeOf(type, await source(file)),
-    })),
-  );
+  const found: Diagnostic[] = [];
+  for (const { child, where, file } of children) {
+    const place = { file, ...placeOf(child.type, await source(file)) };
+    const phase = `${where} is the workflow ${shown(child.type)}, which`;
+    if (!types.includes(child.type)) {
+      const message = `${phase} is not in ${folders.place}`;
+      const hint = "Name its folder, too, or give --starters, or --pack: without it, no session can be started.";
+      found.push({ ...place, severity: "warning", code: "CHILD_MISSING" satisfies DiagnosticCode, message, hint });
+    }
+    // What is wrong with the other workflow is said where that one is.
+    const other = await folders.find(child.type, by).catch(ofRefused(undefined));
+    for (const fault of other === undefined ? [] : childOptionFaults(child, other.definition.structure)) {
+      const message = `${phase} can't be started so: ${fault}`;
+      const hint = "Give the options that it reads, with values or rules.";
+      found.push({ ...place, severity: "error", code: "WORKFLOW_PHASE_WRONG" satisfies DiagnosticCode, message, hint });
+    }
+  }
+  return found;
 }
 
 /** Returns a value in place of what a refused path has. */

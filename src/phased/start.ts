@@ -12,10 +12,10 @@ import type { Owner } from "../ports/actor.js";
 import type { FullClock } from "../ports/clock.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import { type Skips, skipsWith } from "../rules/options.js";
+import { childOptionFaults, type Skips, skipsWith } from "../rules/options.js";
 import { listSeen, ownerFor, requireOwnPlace } from "../runtime/access.js";
-import { childWorkflowOf, missingWorkflows } from "../workflow/child-workflow.js";
-import { type Diagnostic, weakerGates } from "../workflow/diagnostic.js";
+import { childWorkflowOf } from "../workflow/child-workflow.js";
+import { type Diagnostic, type DiagnosticCode, weakerGates } from "../workflow/diagnostic.js";
 import { openPhases } from "../workflow/gate-definition.js";
 import type { JsonObject } from "../workflow/json.js";
 import {
@@ -36,6 +36,7 @@ import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { lookAtSession } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
+import { withReadiness } from "./readiness.js";
 import { checkRequest } from "./request-checks.js";
 import {
   acceptedOptions,
@@ -47,7 +48,6 @@ import {
 import { landing, tooManyActive } from "./state/commands.js";
 import type { Parent } from "./state/events.js";
 import type { PhasedCommand } from "./state/transition.js";
-import { missingVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { type PhaseView, viewPhase } from "./views.js";
 
@@ -173,36 +173,61 @@ export async function begin(context: EngineContext, request: StartRequest, child
   };
 }
 
-/** Lists all workflows; broken ones with their diagnostics, others with the verifiers that this engine lacks. */
+/** Lists all workflows; broken ones with their diagnostics, others with what this engine lacks. */
 export async function listWorkflows({ workflows, options }: EngineContext): Promise<readonly WorkflowListing[]> {
-  const listings = await workflows.all();
-  const types = new Set(listings.flatMap(({ status, type }) => (status === "ready" ? [type] : [])));
-  return listings.map((listing) => {
-    if (listing.status === "broken") return listing;
-    const { structure } = listing.definition;
-    const diagnostics = [...listing.diagnostics, ...weakerGates(structure)];
-    return {
-      ...listing,
-      diagnostics,
-      missingVerifiers: missingVerifiers(structure, options.verifiers),
-      missingWorkflows: missingWorkflows(structure.phases, types),
-    };
-  });
+  const listings = await Promise.all((await workflows.all()).map((listing) => withRulesChecked(listing, options)));
+  return withReadiness(listings, options.verifiers).map((listing) =>
+    listing.status === "broken"
+      ? listing
+      : { ...listing, diagnostics: [...listing.diagnostics, ...weakerGates(listing.definition.structure)] },
+  );
+}
+
+/** Returns a workflow in code whose rules can't run as a broken one. The rules of files are checked when they are read. */
+async function withRulesChecked(listing: WorkflowListing, { clock }: ResolvedOptions): Promise<WorkflowListing> {
+  if (listing.status === "broken" || listing.definition.structure.phases.some(({ file }) => file !== undefined))
+    return listing;
+  try {
+    await requireRules(listing.definition, clock);
+    return listing;
+  } catch (error) {
+    if (!isPhasegateError(error, "DEFINITION_INVALID")) throw error;
+    const diagnostics = error.details.diagnostics.map((message): Diagnostic => {
+      return { file: ".", severity: "error", code: "RULE_INVALID" satisfies DiagnosticCode, message };
+    });
+    return { status: "broken", type: listing.type, diagnostics };
+  }
 }
 
 /**
- * Throws `DEFINITION_INVALID` if a phase is a workflow that this host does not have: the session would get stuck there. What
- * that workflow itself needs is checked when it is started.
+ * Throws `DEFINITION_INVALID` if a phase is a workflow that can't be started on this host, or not with the phase's options: the
+ * session would get stuck there. `above` are the workflows whose phases are being checked.
  */
-async function requireChildren({ options }: EngineContext, { type, phases }: WorkflowStructure): Promise<void> {
+async function requireChildren(
+  { options }: Pick<EngineContext, "options">,
+  { type, phases }: WorkflowStructure,
+  above: readonly string[] = [],
+): Promise<void> {
   for (const { number, gate } of phases) {
-    const child = childWorkflowOf(gate)?.type;
-    if (child === undefined || (await options.content.definition(child)) !== undefined) continue;
-    const problem = `phase ${number} is the workflow ${shown(child)}, which does not exist`;
-    throw new PhasegateError("DEFINITION_INVALID", `${type} can't be started: ${problem}`, {
-      remedy: "The host must serve that workflow, too: list the workflows to see what there is.",
-      details: { workflowType: type, diagnostics: [problem] },
-    });
+    const child = childWorkflowOf(gate);
+    if (child === undefined) continue;
+    const refuse = (problem: string, remedy: string) =>
+      new PhasegateError("DEFINITION_INVALID", `${type} can't be started: ${problem}`, {
+        remedy,
+        details: { workflowType: type, diagnostics: [problem] },
+      });
+    const phase = `phase ${number} is the workflow ${shown(child.type)}, which`;
+    const definition = await options.content.definition(child.type);
+    if (definition === undefined) {
+      const remedy = "The host must serve that workflow, too: list the workflows to see what there is.";
+      throw refuse(`${phase} does not exist`, remedy);
+    }
+    const [fault] = childOptionFaults(child, definition.structure);
+    if (fault !== undefined)
+      throw refuse(`${phase} can't be started so: ${fault}`, "Correct the options of the phase.");
+    if ([...above, type].includes(child.type)) continue;
+    await requireVerifiers(definition.structure, options);
+    await requireChildren({ options }, definition.structure, [...above, type]);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { RecentMap } from "../workflow/cache.js";
+import type { ChildWorkflow } from "../workflow/child-workflow.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
@@ -78,7 +79,7 @@ export function namingProblems(schema: JsonObject, given: JsonObject): string[] 
  * Returns the unknown options: all, where the schema allows no others; else those that are nearly the name of one that is
  * not given. Such an option would be ignored, and a phase skipped for it.
  */
-export function unknownOptions(schema: JsonObject, given: JsonObject): string[] {
+export function unknownOptions(schema: JsonObject, given: Readonly<Record<string, unknown>>): string[] {
   const names = Object.keys(isJsonObject(schema.properties) ? schema.properties : {});
   const free = names.filter((name) => !Object.hasOwn(given, name));
   const { additionalProperties: others } = schema;
@@ -88,6 +89,18 @@ export function unknownOptions(schema: JsonObject, given: JsonObject): string[] 
     const meant = optionMeant(key, free);
     return `there is no option ${shown(key)}${meant === undefined ? "" : `; did you mean ${shown(meant)}?`}`;
   });
+}
+
+/** Returns what is wrong with the options that a phase gives to its workflow, as far as that can be said without its rules' values. */
+export function childOptionFaults(
+  { options = {} }: Pick<ChildWorkflow, "options">,
+  { optionsSchema, dynamic }: Pick<WorkflowStructure, "optionsSchema" | "dynamic">,
+): readonly string[] {
+  if (optionsSchema === undefined) return [];
+  const given = Object.fromEntries(Object.entries(options).filter(([name]) => name !== dynamic?.sourcePathKey));
+  const required = Array.isArray(optionsSchema.required) ? optionsSchema.required.map(String) : [];
+  const missing = required.filter((name) => !Object.hasOwn(options, name));
+  return [...unknownOptions(optionsSchema, given), ...missing.map((name) => `the option ${shown(name)} is missing`)];
 }
 
 /** Returns issues of a schema as sentences, each with its place. */

@@ -13,7 +13,7 @@ import {
   storedObjectSchema,
   storedValueSchema,
 } from "./json.js";
-import { isPlainPath, isWorkflowType, shown, WORKFLOW_NAME_RULE } from "./names.js";
+import { isPlainPath, isWorkflowType, shown } from "./names.js";
 
 /** The name of the check. No host can register a verifier of this name. */
 export const CHILD_CHECK = "workflow";
@@ -23,7 +23,7 @@ const valueRule = z.strictObject({ rule: z.string().check(z.regex(/\S/)) }, "{ru
 
 const childShape = z.strictObject({
   /** The type of the workflow. */
-  type: z.string().check(z.refine(isWorkflowType, WORKFLOW_NAME_RULE)),
+  type: z.string().check(z.refine(isWorkflowType, "the type of a workflow, as its folder is called")),
   /** What a child works on: a path, or a rule that gives one. Default: what the phase's own session works on. */
   target: z.optional(z.union([z.string().check(z.regex(/\S/)), valueRule], "a path, or {rule: …}")),
   /** The options that a child is started with: values, or rules that give them. Default: none. */

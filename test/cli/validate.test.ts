@@ -80,6 +80,19 @@ describe("phasegate validate", () => {
     expect((await run("validate", folder, other)).stdout).toBe(
       "ok      release\nok      small\n2 workflows: 0 errors, 0 warnings\n",
     );
+    const typo = { "release/phases/1/gate-definition.yaml": "workflow: small\noptions: {dpth: 1}\n" };
+    const options = "options_schema";
+    const wanting = SMALL["small/metadata.json"]?.replace(
+      "{",
+      `{"${options}": {"type": "object", "properties": {"depth": {"type": "integer"}}, "required": ["depth"], "additionalProperties": false},`,
+    );
+    const wrong = await folderOf({ ...parent, ...typo, ...SMALL, "small/metadata.json": wanting ?? "" });
+    const said = await run("validate", wrong);
+    expect(said.code).toBe(1);
+    expect(said.stdout).toContain(
+      'error: phase 1 is the workflow "small", which can\'t be started so: there is no option "dpth"; did you mean "depth"?\n',
+    );
+    expect(said.stdout).toContain('the option "depth" is missing');
     // Alone, it still finds those beside it.
     await writeFiles(folder, SMALL);
     expect((await run("validate", join(folder, "release"))).stdout).toContain("1 workflow: 0 errors, 0 warnings\n");

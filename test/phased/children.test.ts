@@ -1,6 +1,7 @@
 import { createEngine, createWorkflowTool, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { ACTION_NAMES } from "../../src/tools/phased/actions.js";
+import type { ChildGateInput, FieldGateInput } from "../../src/workflow/workflow-input.js";
 import { built, complete, EACH, engineWith, MAIN, parentOf, review } from "../support/children.js";
 import { failure } from "../support/failure.js";
 
@@ -181,6 +182,69 @@ describe("the definition of a phase that is a workflow", () => {
     const error = await failure(engine.start({ workflowType: "feature", target: "src" }));
     expect(error).toMatchObject({ code: "DEFINITION_INVALID" });
     expect(error.message).toContain(message);
+  });
+});
+
+describe("a workflow whose phase can't be started", () => {
+  const flow = (type: string, gate: FieldGateInput | ChildGateInput) =>
+    defineWorkflow({
+      type,
+      revision: "1",
+      name: type,
+      description: type,
+      phases: [{ name: "Part", content: "Part.", gate }],
+    });
+  const checked = flow("checked", {
+    fields: { done: { type: "boolean" } },
+    verify: [{ verifier: "scanner", params: {} }],
+  });
+  const [mid, top] = [flow("mid", { workflow: "checked" }), flow("top", { workflow: "mid" })];
+  const options = flow("options", { workflow: "review", options: { dept: "deep" } });
+  const looped = flow("looped", { workflow: "looped" });
+  const engine = createEngine({
+    storage: new MemoryStorage(),
+    content: new MemoryContent({ workflows: [checked, mid, top, options, looped, review] }),
+  });
+
+  it("is not ready, however far below it something is missing", async () => {
+    const lacks = (await engine.listWorkflows()).map((one) => [
+      one.type,
+      one.status === "ready" ? (one.missingVerifiers ?? one.missingWorkflows) : one.status,
+    ]);
+    expect(Object.fromEntries(lacks)).toEqual({
+      ...{ checked: ["scanner"], mid: ["checked"], top: ["mid"] },
+      ...{ options: undefined, looped: undefined, review: undefined },
+    });
+    const error = await failure(engine.start({ workflowType: "top", target: "a" }));
+    expect(error).toMatchObject({ code: "DEFINITION_INVALID", message: expect.stringContaining('"scanner"') });
+  });
+
+  it("is refused with options that it does not read", async () => {
+    expect(await failure(engine.start({ workflowType: "options", target: "a" }))).toMatchObject({
+      code: "DEFINITION_INVALID",
+      message: expect.stringContaining('there is no option "dept"; did you mean "depth"?'),
+    });
+    expect(await engine.start({ workflowType: "looped", target: "a" })).toMatchObject({ workflowType: "looped" });
+  });
+
+  it("is broken in a list if its rules can't run", async () => {
+    const wrong = defineWorkflow({
+      ...{ type: "wrong", revision: "1", name: "Wrong", description: "Its rule has a typo" },
+      phases: [
+        { name: "Test", content: "Test.", gate: { fields: { passed: { type: "boolean" } } } },
+        {
+          name: "Ship",
+          content: "Ship.",
+          gate: { fields: { ok: { type: "boolean" } }, crossFieldValidation: ["artifacts.test.pased"] },
+        },
+      ],
+    });
+    const content = new MemoryContent({ workflows: [wrong] });
+    const [listing] = await createEngine({ storage: new MemoryStorage(), content }).listWorkflows();
+    expect(listing).toMatchObject({
+      status: "broken",
+      diagnostics: [{ severity: "error", code: "RULE_INVALID", message: expect.stringContaining("pased") }],
+    });
   });
 });
 

@@ -276,7 +276,9 @@ function canStart({ missingVerifiers, missingWorkflows }: ReadyListing): boolean
 function notReady({ missingVerifiers: verifiers = [], missingWorkflows: workflows = [] }: ReadyListing): WireObject {
   const lacks = [
     ...(verifiers.length === 0 ? [] : [`its gates need verifiers that this host lacks: ${verifiers.join(", ")}`]),
-    ...(workflows.length === 0 ? [] : [`its phases are workflows that this host lacks: ${workflows.join(", ")}`]),
+    ...(workflows.length === 0
+      ? []
+      : [`its phases are workflows that this host lacks or can't start: ${workflows.join(", ")}`]),
   ];
   if (lacks.length === 0) return {};
   return { not_ready: `${brief(lacks.join("; "), LINE_MAX)}. Tell the person who runs it.` };
