@@ -36,14 +36,19 @@ export type Kind = z.infer<typeof kind>;
 const row = whole<ListedSession>();
 const broken = whole<BrokenSession>();
 
-/** Newest first. A page may be empty before the end: what a storage can't filter is filtered a bounded number at a time. */
+/** In the order that was asked for, of the sessions that are read. */
 export const sessionList = z.object({
   items: list(row),
-  broken: list(broken),
   /** Continues the list; missing at its end. */
   cursor: maybeText,
-  /** The number of matches, where it is known. */
-  total: z.optional(number),
+  /** The number of matches. */
+  total: number,
+  /** How many there are with the other filters, however they stand; `broken` without any filter. */
+  counts: z.object({ all: number, needs_you: number, failed: number, stuck: number, broken: number }),
+  /** Sessions that can't be shown, the first of them, whatever the filters are. */
+  broken: list(broken),
+  /** How many sessions are read, and whether others are still being read, or are too many to be read: the oldest. */
+  read: z.object({ state: z.enum(["reading", "whole", "cut"]), sessions: number }),
 });
 export type SessionList = z.infer<typeof sessionList>;
 

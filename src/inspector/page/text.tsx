@@ -4,6 +4,7 @@
  */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import type { Standing as SessionStanding } from "../../read/standing.js";
 import { HIDDEN } from "../../workflow/names.js";
 
 /** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is not hidden. */
@@ -39,6 +40,24 @@ export function Line({ text, max, code = false, before }: LineProps) {
       {before}
       {code ? <code dir="auto">{shown}</code> : <bdi>{shown}</bdi>}
     </>
+  );
+}
+
+/** As many characters at the end of a path are never cut, less those before the first slash among them. */
+const END = 28;
+const PATH_MAX = 400;
+
+/** A text from outside in one line that is cut in the middle where it is too wide: the end of a path says most. */
+export function MiddleCut({ text }: { readonly text: string }) {
+  const characters = [...line(text, PATH_MAX)];
+  if (characters.length <= END) return <bdi>{characters.join("")}</bdi>;
+  const slash = characters.indexOf("/", characters.length - END);
+  const at = slash === -1 ? characters.length - END : slash;
+  return (
+    <span class="middle-cut" dir="auto">
+      <span>{characters.slice(0, at).join("")}</span>
+      <span>{characters.slice(at).join("")}</span>
+    </span>
   );
 }
 
@@ -188,4 +207,9 @@ export function toneOf(state: string): string {
 
 export function State({ of, word = of }: { readonly of: string; readonly word?: string }) {
   return <span class={`state ${toneOf(of)}`}>{word.replaceAll("_", " ")}</span>;
+}
+
+/** How a session stands: a word, with a colour and a shape of its own. */
+export function Standing({ of, word }: { readonly of: SessionStanding | "damaged"; readonly word: string }) {
+  return <span class={`standing is-${of}`}>{word}</span>;
 }
