@@ -21,6 +21,7 @@ import { attemptOf, attemptsOf, commitsOf, detailOf } from "../read/session.js";
 import { SessionIndex } from "../read/session-index.js";
 import { Activities, notThere, RecordedReader, type Source, sourcesOf } from "../read/sources.js";
 import { type StatisticsRead, statisticsOf } from "../read/statistics.js";
+import { timesOf } from "../read/times.js";
 import { type Answered, answer, askedBy, askedOtherwise, Inboxes, waitingOf } from "../read/waiting.js";
 import { checkRequest } from "../runtime/fetch.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -230,6 +231,7 @@ const READS: Routes = {
   },
   "sessions/*/commits": async (app, { id, query }) =>
     commitsOf(await phasedSession(app, id), numberIn(query, "cursor")),
+  "sessions/*/times": async (app, { id }) => timesOf(await phasedSession(app, id)),
   "sessions/*/attempts": async (app, { id, query }) =>
     attemptsOf(await phasedSession(app, id), numberIn(query, "cursor")),
   "sessions/*/attempts/*": async (app, { id, index }) =>

@@ -1,5 +1,5 @@
 /** How a session stands, in the words that people are shown everywhere: in the list of the page, in the terminal, above a session. */
-import type { ListedSession } from "./model.js";
+import type { ListedSession } from "../engine/lists.js";
 
 /** The most urgent first. `needs_you`: a person must answer, or the host must grant more attempts. `refused`: its gate has refused the last submission. */
 export const STANDINGS = ["needs_you", "failed", "refused", "working", "paused", "done", "deleted"] as const;

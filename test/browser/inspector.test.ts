@@ -46,14 +46,20 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(world.errors.splice(0)).toEqual([]);
     });
 
-    it("sessions of all kinds, newest first, and takes the token out of the URL", async () => {
+    it("sessions of all kinds, the last changed first, and takes the token out of the URL", async () => {
       expect(new URL(tab.page.url()).hash).toBe("");
       await tab.visit("sessions");
       await expect.poll(() => rows().count()).toBe(8);
-      expect(await rows().first().innerText()).toBe(ids.recorded);
+      // Which of those that are written in the same millisecond is the last is not said.
+      expect(await tab.page.locator("[aria-sort]").allInnerTexts()).toEqual(["Last change"]);
       expect(await rows().last().innerText()).toBe("src/new-thing.ts");
       const row = tab.page.getByRole("row", { name: "src/tables/rows.ts" });
-      await expect.poll(() => row.innerText()).toMatch(/active.*change.*2 of 4.*approval/s);
+      await expect.poll(() => row.innerText()).toMatch(/Needs you.*2 Plan.*Change/s);
+      await expect.poll(() => tab.page.locator(".standing").allInnerTexts()).toContain("Refused 2 of 100");
+      await tab.page.getByRole("link", { name: "Target" }).click();
+      await expect.poll(() => rows().first().innerText()).toMatch(/^[0-9a-f]{8}|^docs/);
+      expect(new URL(tab.page.url()).search).toBe("?sort=target");
+      await expect.poll(() => tab.page.locator("[aria-sort=ascending]").allInnerTexts()).toEqual(["Target"]);
       await expect.poll(() => tab.page.locator("header .badge").innerText()).toMatch(/^2/);
     });
 
@@ -153,16 +159,28 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const { page } = tab;
       await tab.visit("sessions?status=paused");
       await shows(["docs/start.md"]);
-      await page.getByLabel("paused").uncheck();
+      await page.getByRole("button", { name: "Filter" }).click();
+      await page.getByLabel("Paused").uncheck();
       await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 8);
       await page.getByLabel("Waits for").selectOption("approval");
       await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 1);
       expect(new URL(page.url()).search).toBe("?waiting=approval");
-      await page.getByLabel("Text").fill("ROWS");
+      await page.getByLabel("Search").fill("ROWS");
       await page.waitForURL(/text=ROWS/);
       await shows(["src/tables/rows.ts"]);
-      await page.getByLabel("Text").fill("nothing has this");
+      await page.getByLabel("Search").fill("nothing has this");
       await page.getByText("No session matches these filters.").waitFor();
+      // A chip takes its filter away.
+      await page.getByLabel("Search").fill("");
+      await page.getByRole("link", { name: "Waits for: anything" }).waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "Waits for: an approval" }).click();
+      await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 8);
+      // A tab is a filter with a number.
+      await page.getByRole("link", { name: "Needs you 2" }).click();
+      await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 2);
+      expect(new URL(page.url()).search).toBe("?status=needs_you");
+      await page.goBack();
+      await page.goBack();
       await page.goBack();
       await page.goBack();
       await shows(["docs/start.md"]);
@@ -219,7 +237,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await world.engine.session(fresh).pause({ by: "cat", note: "Not now." });
       await page
         .getByRole("row", { name: /src\/later\.ts/ })
-        .getByText("paused")
+        .getByText("Paused")
         .waitFor();
       await page.getByRole("link", { name: "src/later.ts" }).click();
       await settled(page);
@@ -332,7 +350,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await world.start();
       await tab.page
         .getByRole("row", { name: /src\/missed\.ts/ })
-        .getByText("2 of 4")
+        .getByText("Plan")
         .waitFor();
       await tab.page.getByText("The connection is lost.").waitFor({ state: "detached" });
       await start("src/after.ts");
@@ -431,9 +449,10 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       world = await inspect({ storage, isSigned: true });
       tab = await openTab(browser, world);
       await tab.visit("sessions");
-      const broken = tab.page.getByRole("region", { name: /^Can’t be shown/ });
-      await expect.poll(() => broken.locator("li").count()).toBe(3);
-      await expect.poll(() => broken.innerText()).toMatch(/APPROVAL_REFUSED.*approv/s);
+      const broken = tab.page.locator(".damaged");
+      await expect.poll(() => broken.count()).toBe(3);
+      await expect.poll(() => broken.first().innerText()).toMatch(/Not shown.*approv/s);
+      await tab.page.getByText("3 sessions can’t be trusted:").waitFor();
       await picture(tab.page, "broken");
       expect(await violations(tab.page)).toEqual([]);
       await broken.getByRole("link").first().click();

@@ -8,6 +8,7 @@ import type {
   AttemptList,
   CommitList,
   Inbox,
+  PhasedDetail,
   SessionDetail,
   StatisticsView,
   Waiting,
@@ -57,10 +58,10 @@ describe("a phased session", () => {
     });
     const log = await get<CommitList>(`sessions/${sessionId}/commits`);
     expect(log.items.map(({ version, events }) => [version, events[0]])).toEqual([
-      [4, "gate_passed"],
-      [3, "gate_failed"],
-      [2, "task_completed"],
-      [1, "started"],
+      [4, "Passed the gate of 1 Build"],
+      [3, "Refused at 1 Build"],
+      [2, "Completed task 1 'write the code'"],
+      [1, "Started on src/a.ts"],
     ]);
     expect(await get(`sessions/${sessionId}/audit`)).toMatchObject({ intact: true });
     await expect(get(`sessions/${sessionId}/attempts/9`)).rejects.toThrow("404");
@@ -368,10 +369,18 @@ describe("actions of the host", () => {
     expect(await done("retry", { phase: 1 })).toMatchObject({ error: { code: "NOT_ALLOWED" } });
     expect(await done("pause", { note: " " })).toMatchObject({ error: { code: "INVALID_INPUT" } });
     const { items } = await get<CommitList>(`sessions/${sessionId}/commits`);
-    expect(items.filter(({ by }) => by === "ann")).toMatchObject([
-      { by: "ann", note: "lunch", events: expect.arrayContaining(["phase_skipped"]) },
-      { by: "ann", note: "lunch", events: ["resumed"] },
-      { by: "ann", note: "lunch", events: ["paused"] },
+    expect(items.filter(({ note }) => note === "lunch")).toMatchObject([
+      { events: expect.arrayContaining(["Skipped 1 Build by ann", "Entered 2 Ship"]) },
+      { events: ["Resumed by ann"] },
+      { events: ["Paused by ann"] },
+    ]);
+    const paused = await done("pause");
+    expect(paused).toEqual({ status: "paused" });
+    const { why } = await get<PhasedDetail>(`sessions/${sessionId}`);
+    expect(why).toEqual({ standing: "paused", at: "2 Ship", by: "ann", reason: "lunch" });
+    expect((await get<Times>(`sessions/${sessionId}/times`)).waits).toEqual([
+      { for: "paused", from: expect.any(String), to: expect.any(String) },
+      { for: "paused", from: expect.any(String) },
     ]);
     expect(await done("delete")).toEqual({ status: "deleted" });
   });

@@ -166,14 +166,15 @@ function useLive(height: number, body: { readonly current: HTMLElement | null },
 
 function Row({ session, index }: { readonly session: ListedSession; readonly index: number }) {
   const { sessionId, workflowType, workflowName = workflowType, owner, target, createdAt, updatedAt } = session;
+  const name = line(target || sessionId, 1000);
   return (
     <tr aria-rowindex={index + 2}>
       <td class="c-status">
         <Standing of={standingOf(session)} word={standingText(session)} />
       </td>
       <th scope="row" class="c-target">
-        <a href={href(["sessions", sessionId])} title={target.length > 40 ? line(target) : undefined}>
-          <MiddleCut text={target || sessionId} />
+        <a href={href(["sessions", sessionId])} title={target.length > 40 ? name : undefined} aria-label={name}>
+          <MiddleCut text={name} />
         </a>
       </th>
       <td class="c-phase">

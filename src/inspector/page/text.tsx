@@ -62,12 +62,13 @@ export function MiddleCut({ text }: { readonly text: string }) {
 }
 
 const LONG_FIRST = 2000;
-const LINES_FIRST = 60;
+/** Lines that are shown at first: of prose, and of code. */
+const [LINES_FIRST, CODE_FIRST] = [60, 20];
 const LONG_MORE = 20_000;
 
 /** A text from outside with its lines. A long one is cut, with a button for more. */
 export function Long({ text, code = false }: { readonly text: string; readonly code?: boolean }) {
-  const shown = useSignal(firstOf(text));
+  const shown = useSignal(firstOf(text, code ? CODE_FIRST : LINES_FIRST));
   const part = visible(text.slice(0, shown.value)) + (text.length > shown.value ? "…" : "");
   const Tag = code ? "pre" : "div";
   return (
@@ -81,10 +82,10 @@ export function Long({ text, code = false }: { readonly text: string; readonly c
 }
 
 /** The characters that are shown at first: so many, or so many lines. */
-function firstOf(text: string): number {
+function firstOf(text: string, most: number): number {
   const part = text.slice(0, LONG_FIRST);
   const lines = part.split("\n");
-  return lines.length <= LINES_FIRST ? LONG_FIRST : lines.slice(0, LINES_FIRST).join("\n").length;
+  return lines.length <= most ? LONG_FIRST : lines.slice(0, most).join("\n").length;
 }
 
 /** A text that may be wider than its place is reached with the keyboard. */
