@@ -192,6 +192,55 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(new URL(page.url()).search).toBe("?status=paused");
     });
 
+    it("the list by keys: the search, the rows, what the keys are", async () => {
+      const { page } = tab;
+      const focused = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.id);
+      await tab.visit("sessions?sort=target");
+      for (const _ of [1, 2]) await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Tab");
+      const first = await rows().first().innerText();
+      await expect.poll(focused).toBe(first.replaceAll("\n", ""));
+      await page.keyboard.press("j");
+      await expect.poll(focused).not.toBe(first);
+      await page.keyboard.press("k");
+      await expect.poll(focused).toBe(first.replaceAll("\n", ""));
+      await page.keyboard.press("/");
+      await expect.poll(focused).toBe("search");
+      // In a text it is a letter.
+      await page.keyboard.type("docs/?j");
+      expect(await page.getByLabel("Search").inputValue()).toBe("docs/?j");
+      await page.waitForURL(/text=docs/);
+      await tab.visit("statistics");
+      await page.keyboard.press("Control+k");
+      await expect.poll(focused).toBe("search");
+      await tab.visit("statistics");
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keys" }).getByText("Open the session").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    });
+
+    it("why a session stands where it stands, the time it took, and an attempt by its URL", async () => {
+      const { page } = tab;
+      await tab.visit(`sessions/${ids.refused}`);
+      await expect
+        .poll(() => page.locator(".why").innerText())
+        .toContain("Refused at 3 Build and test: npm test exits 1, parser.test.ts:41. 2 of 100 attempts");
+      await expect.poll(() => page.locator(".strip li").count()).toBe(3);
+      await expect.poll(() => page.locator(".strip .refusal").count()).toBeGreaterThanOrEqual(4);
+      await page.locator(".attempt > summary").last().click();
+      await page.locator(".attempt").last().getByRole("link", { name: "Link to this attempt" }).click();
+      expect(new URL(page.url()).search).toBe("?attempt=0");
+      await page.reload();
+      await page.locator("li:last-child > .attempt[open] > summary:focus").waitFor();
+      expect(await page.locator(".attempt[open]").count()).toBe(1);
+      await tab.visit(`sessions/${ids.paused}`);
+      await page.locator(".why").getByText("Paused by cat: The release comes first.").waitFor();
+      await tab.visit(`sessions/${ids.instance}`);
+      await expect.poll(() => page.locator("h1").innerText()).toBe(`SUPPORT ${ids.instance.slice(-8)}`);
+    });
+
     it("what a session waits for under its deep link, with the focus on it", async () => {
       await tab.visit(`sessions/${ids.waiver}?answer=${(await world.engine.session(ids.waiver).waiver())?.request}`);
       await tab.page.waitForFunction(() => document.activeElement?.id === "waiting");

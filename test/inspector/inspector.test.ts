@@ -11,6 +11,7 @@ import type {
   PhasedDetail,
   SessionDetail,
   StatisticsView,
+  Times,
   Waiting,
 } from "../../src/read/model.js";
 import { askingFiles } from "../support/approvals.js";

@@ -65,7 +65,7 @@ export function Rows({ damaged }: { readonly damaged: readonly BrokenSession[] }
     <>
       <table class="sessions" aria-label="Sessions" aria-rowcount={cursor === undefined ? count + 1 : -1}>
         <Heads />
-        <tbody ref={body} onKeyDown={moveFocus}>
+        <tbody ref={body} id="rows" tabIndex={-1} onKeyDown={moveFocus}>
           <Space rows={first} height={height} />
           {damaged.slice(first, end).map((session, index) => (
             <Damaged session={session} index={first + index} key={session.sessionId} />
@@ -256,7 +256,7 @@ function moveFocus(event: KeyboardEvent): void {
   if (step !== undefined && moveRow(step)) event.preventDefault();
 }
 
-/** Moves the focus to the row before or behind the one that has it, or to the first one. Returns false if there is none. */
+/** Moves the focus to a row before or behind the one that has it, or to the first one. Returns false if there is none. */
 export function moveRow(step: number): boolean {
   const links = [...document.querySelectorAll<HTMLElement>(".sessions tbody th a")];
   const at = links.findIndex((link) => link.matches(":focus"));

@@ -7,6 +7,7 @@ import { orderOf } from "../../read/order.js";
 import { LISTED, STANDING_WORDS } from "../../read/standing.js";
 import type { WorkflowList } from "../wire.js";
 import { about, useData } from "./api.js";
+import { isSearchWanted } from "./keys.js";
 import { listed, readList } from "./list.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { COLUMNS, Rows } from "./rows.js";
@@ -151,6 +152,13 @@ function Filters() {
     typing.current = setTimeout(() => go(hrefWith({ [name]: text }), { replace: true }), 200);
   };
   useEffect(() => () => clearTimeout(typing.current), []);
+  const field = useRef<HTMLInputElement>(null);
+  const isWanted = isSearchWanted.value;
+  useEffect(() => {
+    if (!isWanted) return;
+    isSearchWanted.value = false;
+    field.current?.select();
+  }, [isWanted]);
   const chosen = value("status") === "" ? [] : value("status").split(",");
   const toggle = (status: string) =>
     set({ status: LISTED.filter((one) => chosen.includes(one) !== (one === status)).join(",") });
@@ -163,6 +171,7 @@ function Filters() {
         <input
           type="search"
           id="search"
+          ref={field}
           value={value("text")}
           onInput={type("text")}
           placeholder="Search targets, phases, owners, workflows, ids"
