@@ -199,10 +199,11 @@ const READS: Routes = {
     if (request.method === "HEAD") throw wrongMethod();
     return streams.open(actor, sources, request, () => guard.admit(request));
   },
-  inbox: ({ inboxes, options, actor }) => {
+  inbox: ({ inboxes, options, sources, streams, actor }) => {
     const seesAll = actor === undefined || byOwner({ actor, action: "see", operation: "inspect" });
     // One inbox is read for all who may see the same.
-    return inboxes.read(seesAll ? "all" : actorKey(actor), options);
+    const indexNow = () => streams.indexFor(actor) ?? new SessionIndex(sources);
+    return inboxes.read(seesAll ? "all" : actorKey(actor), options, sources, indexNow);
   },
   statistics: ({ options, statistics }, { query }) =>
     statisticsOf(options, query.get("workflow") ?? undefined, statistics),

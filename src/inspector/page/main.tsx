@@ -30,6 +30,7 @@ import {
   waiting,
 } from "./api.js";
 import { Keys } from "./keys.js";
+import { listed } from "./list.js";
 import { Invitation } from "./passkey.js";
 import { followLinks, href, place } from "./router.js";
 import { Session } from "./session.js";
@@ -73,7 +74,7 @@ function Header() {
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      {current === "sessions" && segments[1] === undefined && (
+      {current === "sessions" && segments[1] === undefined && listed.value.rows.length > 0 && (
         <a class="skip" href="#rows">
           Skip to the list
         </a>
