@@ -105,7 +105,7 @@ export const COLUMNS: readonly (readonly [Sort, string])[] = [
 ];
 
 /** Returns the `sort` of the query that a click on a head asks for: times begin with the newest, texts with the first. */
-export function nextSort(name: Sort): string {
+function nextSort(name: Sort): string {
   const { sort, isDescending } = orderOf(place.value.query) ?? {};
   const isTime = name === "changed" || name === "started";
   return (sort === name ? !isDescending : isTime) ? `-${name}` : name;

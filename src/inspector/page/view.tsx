@@ -185,7 +185,7 @@ export function Table({ class: name, label, columns, rows }: TableProps) {
   );
 }
 
-export function Columns({ names }: { readonly names: readonly string[] }) {
+function Columns({ names }: { readonly names: readonly string[] }) {
   return (
     <thead>
       <tr>
