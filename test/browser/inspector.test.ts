@@ -118,8 +118,15 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const { page } = tab;
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
       await tab.visit("workflows");
-      await expect.poll(() => page.locator(".workflows").innerText()).toMatch(/half_done\s+broken/);
-      await expect.poll(() => page.locator(".diagnostics").innerText()).toContain('there is no "phases/2/phase.md"');
+      // The broken one stands first, in one line.
+      await expect
+        .poll(() => page.locator(".workflows > li").allInnerTexts())
+        .toEqual([
+          expect.stringMatching(/^half_done \d+ errors?/),
+          expect.stringContaining("Change"),
+          expect.stringMatching(/^Release ok /),
+          expect.stringContaining("SUPPORT"),
+        ]);
       await page.getByRole("link", { name: "half_done" }).click();
       await page.getByText("No session can start on it until this is mended.").waitFor();
       await page.getByText('there is no "phases/2/phase.md"').waitFor();
