@@ -56,7 +56,7 @@ export function Session({ id }: { readonly id: string }) {
 
 /** Returns the target, or, without one, the name of the workflow and the end of the id, which tells sessions apart. */
 function nameOf({ target, workflowName, workflowType, sessionId }: ShownDetail["summary"]): string {
-  return target || `${workflowName ?? workflowType} ${sessionId.slice(-8)}`;
+  return target || `${workflowName ?? workflowType} ${sessionId.split(/[_-]/).at(-1)}`;
 }
 
 /** A session that can't be shown: why, and the audit, which tells where its log is damaged. */

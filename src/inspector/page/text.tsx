@@ -195,7 +195,8 @@ export function duration(seconds: number): string {
 const TONES = {
   accent: ["active", "working", "verifying", "current"],
   good: ["completed", "done", "passed", "ok"],
-  bad: ["failed", "refused", "broken", "denied"],
+  bad: ["failed", "broken", "denied"],
+  refused: ["refused"],
   warn: ["waiting", "paused", "overridden", "warning"],
   hollow: ["ahead", "skipped"],
 };
