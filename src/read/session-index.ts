@@ -74,8 +74,10 @@ export class SessionIndex {
   }
 
   async #readAll(): Promise<void> {
-    const areCut = await Promise.all(this.#sources.map((source) => this.#readFrom(source)));
-    this.#state = areCut.includes(true) ? "cut" : "whole";
+    let isCut = false;
+    // One kind after the other: the first has something to show at once.
+    for (const source of this.#sources) if (await this.#readFrom(source)) isCut = true;
+    this.#state = isCut ? "cut" : "whole";
     this.#changed.clear();
   }
 
