@@ -3,7 +3,7 @@
 import { isPhasegateError } from "../errors.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { KINDS, type WaitingLine } from "../read/model.js";
-import { Inboxes, lineIn } from "../read/waiting.js";
+import { lineIn, readInbox } from "../read/waiting.js";
 import { escapeHidden } from "../workflow/names.js";
 import { answersFor } from "./answer-command.js";
 import { command, flag, required } from "./command.js";
@@ -67,7 +67,7 @@ interface Look {
 }
 
 async function list(opened: OpenedState, look: Look, json: boolean): Promise<void> {
-  const { items } = await new Inboxes().read("", opened);
+  const { items } = await readInbox(opened);
   if (json) {
     printJson(look.terminal, { count: items.length, items: items.map((one) => withAnswer(one, look)) });
   } else if (items.length === 0) {
@@ -102,7 +102,7 @@ async function follow(opened: OpenedState, look: Look, json: boolean): Promise<v
   terminal.stdout.once("error", close);
   if (isTty(terminal.stdout)) terminal.stderr.write("phasegate: watching what comes; Ctrl+C ends it\n");
   try {
-    const tellAll = async () => tell((await new Inboxes().read("", opened)).items);
+    const tellAll = async () => tell((await readInbox(opened)).items);
     for await (const commit of watched(opened.storage, end.signal, tellAll)) {
       tell(await waitingAfter(opened, commit, terminal));
     }

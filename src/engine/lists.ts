@@ -36,6 +36,8 @@ export interface ListedSession extends SessionSummary {
   readonly waitsFor?: readonly WaitsFor[];
   /** The revision of its workflow that it is on, if it is a phased session. */
   readonly revision?: string;
+  /** The name of its workflow, if it is a phased session. */
+  readonly workflowName?: string;
   /** The name of its current phase, if it is a phased session. */
   readonly phaseName?: string;
   /** How often its gate has refused in a row, of how many times, if the last submission at the current phase was refused. */

@@ -14,12 +14,14 @@ import type { Approvers } from "../approval/approvers.js";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 import type { Session } from "../phased/session.js";
 import { type Access, type Actor, actorKey, byOwner } from "../ports/actor.js";
-import { type FullClock, fullClock, systemClock } from "../ports/clock.js";
+import { type FullClock, fullClock, pause, systemClock } from "../ports/clock.js";
 import { isResponse } from "../ports/login.js";
 import { kindOf, listSessions, placeIn } from "../read/lists.js";
 import { attemptOf, attemptsOf, commitsOf, detailOf } from "../read/session.js";
+import { SessionIndex } from "../read/session-index.js";
 import { Activities, notThere, RecordedReader, type Source, sourcesOf } from "../read/sources.js";
 import { type StatisticsRead, statisticsOf } from "../read/statistics.js";
+import { timesOf } from "../read/times.js";
 import { type Answered, answer, askedBy, askedOtherwise, Inboxes, waitingOf } from "../read/waiting.js";
 import { checkRequest } from "../runtime/fetch.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -184,6 +186,9 @@ interface Call {
 /** The functions that answer requests, by the paths below `api/`. Nothing is there if the answer is undefined. */
 type Routes = Readonly<Record<string, (app: App, call: Call) => object | undefined | Promise<object | undefined>>>;
 
+/** The wait for all sessions to be read, in milliseconds. */
+const FIRST_MS = 250;
+
 const READS: Routes = {
   about: ({ options, sources, approvers, actor }): About => {
     const { actions = [], unsigned = false, title = "phasegate" } = options;
@@ -194,16 +199,23 @@ const READS: Routes = {
     if (request.method === "HEAD") throw wrongMethod();
     return streams.open(actor, sources, request, () => guard.admit(request));
   },
-  inbox: ({ inboxes, options, actor }) => {
+  inbox: ({ inboxes, options, sources, streams, actor }) => {
     const seesAll = actor === undefined || byOwner({ actor, action: "see", operation: "inspect" });
     // One inbox is read for all who may see the same.
-    return inboxes.read(seesAll ? "all" : actorKey(actor), options);
+    const indexNow = () => streams.indexFor(actor) ?? new SessionIndex(sources);
+    return inboxes.read(seesAll ? "all" : actorKey(actor), options, sources, indexNow);
   },
   statistics: ({ options, statistics }, { query }) =>
     statisticsOf(options, query.get("workflow") ?? undefined, statistics),
   workflows: ({ options }) => workflowsOf(options, options.codeFrame),
   "workflows/*": ({ options }, { name }) => workflowOf(options, name, options.codeFrame),
-  sessions: ({ sources, clock }, { query }) => listSessions(sources, query, clock.now()),
+  sessions: async ({ streams, sources, actor, clock }, { query }) => {
+    const kept = streams.indexFor(actor);
+    const index = kept ?? new SessionIndex(sources);
+    // A page is shown what is read by then, and asks again. For others, who keep no index, all are read.
+    await Promise.race([index.read(), ...(kept === undefined ? [] : [pause(clock, FIRST_MS)])]);
+    return listSessions(index, query, clock.now());
+  },
   "sessions/*": async ({ options, sources, activities, actor }, { id }) => {
     return { ...(await detailOf(options, sources, id, actor)), ...activities.of(id) };
   },
@@ -220,6 +232,7 @@ const READS: Routes = {
   },
   "sessions/*/commits": async (app, { id, query }) =>
     commitsOf(await phasedSession(app, id), numberIn(query, "cursor")),
+  "sessions/*/times": async (app, { id }) => timesOf(await phasedSession(app, id)),
   "sessions/*/attempts": async (app, { id, query }) =>
     attemptsOf(await phasedSession(app, id), numberIn(query, "cursor")),
   "sessions/*/attempts/*": async (app, { id, index }) =>

@@ -8,6 +8,7 @@ import { type FullClock, pause } from "../ports/clock.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { findIn } from "../read/lists.js";
 import type { Kind } from "../read/model.js";
+import { SessionIndex } from "../read/session-index.js";
 import type { Source } from "../read/sources.js";
 import { RecentMap } from "../workflow/cache.js";
 import { isSessionId } from "../workflow/names.js";
@@ -96,6 +97,11 @@ export class Streams {
         "x-accel-buffering": "no",
       },
     });
+  }
+
+  /** Returns the sessions that an actor may see, which are kept up while a page of theirs is open; undefined if none is. */
+  indexFor(actor: Actor | undefined): SessionIndex | undefined {
+    return this.#lives.get(actor === undefined ? "" : actorKey(actor))?.index;
   }
 
   /** Tells that something happens in a session without a commit. */
@@ -189,6 +195,7 @@ class Live {
   /** Those whose login has not answered since the last beat. */
   readonly #asking = new Set<Page>();
   readonly #kept: Uint8Array[] = [];
+  #index: SessionIndex | undefined;
   #number = 0;
   /** By kind; new ones whenever somebody looks again. */
   #queues: ReadonlyMap<string, Queue> = new Map();
@@ -212,12 +219,18 @@ class Live {
     return this.#pages.size;
   }
 
+  /** The sessions, as long as somebody looks. */
+  get index(): SessionIndex | undefined {
+    return this.#index;
+  }
+
   /** Opens a stream. A page that comes back names in `last-event-id` the last message that it has got. */
   open({ headers, signal }: Request, mayGoOn: () => Promise<boolean>): ReadableStream<Uint8Array> {
     if (this.#pages.size === 0) {
       this.#end = new AbortController();
       const queueOf = ({ kind, list }: Source) => [kind, { list, changed: new Map(), isTelling: false }] as const;
       this.#queues = new Map(this.#sources.map(queueOf));
+      this.#index = new SessionIndex(this.#sources);
     }
     let page: Page | undefined;
     const close = () => page && this.#close(page);
@@ -268,6 +281,8 @@ class Live {
 
   /** Something may have been missed. */
   reset(): void {
+    this.#index?.close();
+    this.#index = this.pages === 0 ? undefined : new SessionIndex(this.#sources);
     this.#tell({ type: "reset" });
   }
 
@@ -309,7 +324,9 @@ class Live {
 
   async #tellOf(list: Source["list"], sessionId: string, isCommitted: boolean): Promise<void> {
     if (!isSessionId(sessionId)) return;
-    const { summary: session } = await findIn(list, sessionId);
+    const found = await findIn(list, sessionId);
+    const { summary: session } = found;
+    if (isCommitted || session !== undefined) this.#index?.note(sessionId, found);
     if (session !== undefined) this.#tell({ type: "session", session });
     // A session that these pages may not see is touched, too.
     else if (isCommitted) this.#tell({ type: "gone", sessionId });
@@ -340,6 +357,8 @@ class Live {
     }
     if (this.#pages.size > 0) return;
     this.#end.abort();
+    this.#index?.close();
+    this.#index = undefined;
     // Commits are not kept while nobody looks: a page that comes back later reads everything anew.
     this.#kept.length = 0;
     this.#number += 1;

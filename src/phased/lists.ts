@@ -4,6 +4,7 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
 import { requireAccess } from "../runtime/access.js";
 import { anything, checkOptions, flag, type OptionChecks, optionally, text, texts } from "../workflow/host-options.js";
+import { defined } from "../workflow/json.js";
 import { isSessionId, parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { hasPassedNothing, notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
@@ -28,16 +29,20 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
   return {
     ...waitingAs(summary, waits),
     revision: head.revision,
-    phaseName: await phaseNameOf(context, session),
+    ...(await namesOf(context, session)),
     ...(isRefused && { refused: { attempts: head.attempts, limit: context.options.limits.maxAttempts } }),
   };
 }
 
-/** Returns the name of a session's current phase. Of a deleted session, the commit that names it may be gone. */
-async function phaseNameOf({ pinned }: EngineContext, session: PhasedSession): Promise<string | undefined> {
+/** Returns the names of a session's workflow and current phase. Of a deleted session, the commit that has them may be gone. */
+async function namesOf(
+  { pinned }: EngineContext,
+  session: PhasedSession,
+): Promise<Pick<ListedSession, "workflowName" | "phaseName">> {
   const { head } = session;
-  if (head.status === "deleted") return undefined;
-  return (await pinned.structure(session)).phases[head.position]?.name;
+  if (head.status === "deleted") return {};
+  const { name, phases } = await pinned.structure(session);
+  return defined({ workflowName: name, phaseName: phases[head.position]?.name });
 }
 
 /**

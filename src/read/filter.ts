@@ -1,12 +1,13 @@
 /**
- * The filters of the list of sessions. The server chooses with them what the storage can't choose, and the page, which shares this
- * file, whether a session that has just changed belongs to what it shows.
+ * The filters of the list of sessions. The server chooses with them, and the page, which shares this file, finds whether a session
+ * that has just changed belongs to what it shows.
  */
 import type { ListedSession } from "./model.js";
+import { standingOf } from "./standing.js";
 
 /**
- * The filters by their names in the query: `status` is several, joined by commas; `phase` a phase's number or a step's name;
- * `stuck` the seconds without a commit; `text` is in the id, the workflow or the target.
+ * The filters by their names in the query: `status` is how a session stands, or several of that, joined by commas; `phase` a
+ * phase's number or a step's name; `stuck` the seconds without a commit; `text` is in any column of the list.
  */
 export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "owner"] as const;
 
@@ -21,14 +22,29 @@ export function isChosen(
   session: ListedSession,
   { kind, status, workflow, owner, phase, waiting, text }: SessionFilter,
 ): boolean {
-  const { sessionId, workflowType, target, current, waitsFor = [] } = session;
+  const { workflowType, current, waitsFor = [] } = session;
   return (
     (kind === undefined || session.kind === kind) &&
-    (status === undefined || status.split(",").includes(session.status)) &&
+    (status === undefined || status.split(",").includes(standingOf(session))) &&
     (workflow === undefined || workflowType === workflow) &&
     (owner === undefined || session.owner === owner) &&
     (phase === undefined || String(current) === phase) &&
     (waiting === undefined || waitsFor.some((what) => waiting === "any" || waiting === what)) &&
-    (text === undefined || `${sessionId}\n${workflowType}\n${target}`.toLowerCase().includes(text.toLowerCase()))
+    (text === undefined || textOf(session).includes(text.toLowerCase()))
   );
+}
+
+function textOf(session: ListedSession): string {
+  const { sessionId, workflowType, workflowName, target, current, phaseName, owner } = session;
+  return [sessionId, workflowType, workflowName, target, `${current} ${phaseName ?? ""}`, owner]
+    .join("\n")
+    .toLowerCase();
+}
+
+/** A session without a commit for this long is stuck, where nothing else is asked for. */
+export const STUCK_SECONDS = 3600;
+
+/** Returns true for an active session without a commit for some time. */
+export function isStuck({ status, updatedAt }: ListedSession, seconds: number, now: number): boolean {
+  return status === "active" && Date.parse(updatedAt) < now - seconds * 1000;
 }

@@ -21,6 +21,7 @@ import {
   storedValueSchema,
 } from "../workflow/json.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
+import { STANDINGS } from "./standing.js";
 
 /** A value of an engine, passed on as it is. */
 const whole = <T extends object>() => z.custom<T>(isJsonObject, "expected an object");
@@ -36,14 +37,19 @@ export type Kind = z.infer<typeof kind>;
 const row = whole<ListedSession>();
 const broken = whole<BrokenSession>();
 
-/** Newest first. A page may be empty before the end: what a storage can't filter is filtered a bounded number at a time. */
+/** In the order that was asked for, of the sessions that are read. */
 export const sessionList = z.object({
   items: list(row),
-  broken: list(broken),
   /** Continues the list; missing at its end. */
   cursor: maybeText,
-  /** The number of matches, where it is known. */
-  total: z.optional(number),
+  /** The number of matches. */
+  total: number,
+  /** How many there are with the other filters, however they stand; `broken` without any filter. */
+  counts: z.object({ all: number, needs_you: number, failed: number, stuck: number, broken: number }),
+  /** Sessions that can't be shown, the first of them, whatever the filters are. */
+  broken: list(broken),
+  /** How many sessions are read, and whether others are still being read, or are too many to be read: the oldest. */
+  read: z.object({ state: z.enum(["reading", "whole", "cut"]), sessions: number }),
 });
 export type SessionList = z.infer<typeof sessionList>;
 
@@ -79,16 +85,8 @@ export const attemptDetail = z.intersection(
 );
 export type AttemptDetail = z.infer<typeof attemptDetail>;
 
-/** A commit in words: the types of its events, what is to be waived, who did it, and why. */
-const commit = z.object({
-  version: number,
-  at: text,
-  hash: text,
-  events: list(text),
-  fields: z.optional(list(text)),
-  by: maybeText,
-  note: maybeText,
-});
+/** A commit in words: what happened, and why. */
+const commit = z.object({ version: number, at: text, hash: text, events: list(text), note: maybeText });
 export type CommitLine = z.infer<typeof commit>;
 
 /** Newest first. */
@@ -190,9 +188,39 @@ export const sessionShort = z.object({
 });
 export type SessionInShort = z.infer<typeof sessionShort>;
 
+/** Why a session stands where it stands: `whyText` makes a sentence of it. */
+const why = z.object({
+  standing: z.enum(STANDINGS),
+  /** The phase or step: `3 Build and test`. */
+  at: maybeText,
+  /** Who has paused it. */
+  by: maybeText,
+  /** What was found, or what a person has said. */
+  reason: maybeText,
+  /** How often its gate has refused in a row, of how many times. */
+  attempts: z.optional(z.object({ attempts: number, limit: number })),
+  /** What it waits for, of whom, and what is to be waived. */
+  waits: z.optional(
+    z.object({
+      for: z.enum(["approval", "waiver", "host"]),
+      by: z.optional(list(text)),
+      fields: z.optional(list(text)),
+    }),
+  ),
+});
+export type Why = z.infer<typeof why>;
+
+/** When it was refused, and when it waited; `to` is missing for a wait that goes on. Of a long log, the newest. */
+export const times = z.object({
+  refusals: list(text),
+  waits: list(z.object({ for: z.enum(["approval", "waiver", "paused"]), from: text, to: maybeText })),
+});
+export type Times = z.infer<typeof times>;
+
 const shown = {
   ...activity,
   summary: row,
+  why,
   version: number,
   /** The receipt: the hash of the last commit; missing where it is not at hand. */
   hash: maybeText,

@@ -17,7 +17,8 @@ import type { RoutedEntry } from "../routed/state/history.js";
 import type { RoutedView } from "../routed/types.js";
 import { canonicalJson, defined, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { FINISH } from "../workflow/routed-definition.js";
-import type { TaskDefinition } from "../workflow/structure.js";
+import type { TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { eventWords } from "./commit-words.js";
 import { differencesOf } from "./differences.js";
 import { placeIn } from "./lists.js";
 import type {
@@ -34,6 +35,7 @@ import type {
 import { phaseState } from "./phase-state.js";
 import { type InspectorSources, notThere, RecordedReader, type Source } from "./sources.js";
 import { evidenceOf, waitingIn, waitingInstance } from "./waiting.js";
+import { whyOther, whyPhased } from "./why.js";
 
 const PAGE = 50;
 
@@ -65,6 +67,7 @@ async function phasedDetail(engine: Engine, summary: ListedSession): Promise<Pha
   return {
     kind: "phased",
     summary,
+    why: whyPhased(summary, state, attempts),
     version: state.version,
     hash: state.hash,
     workflowName: state.structure.name,
@@ -212,20 +215,20 @@ async function artifactOf(
 
 /** Returns a page of a session's log, newest first. */
 export async function commitsOf(session: Session, before: number | undefined): Promise<CommitList> {
-  const { version } = await session.state();
+  const { version, structure } = await session.state();
   const commits = await session.commits(defined({ limit: PAGE, before }));
   const last = commits.at(-1)?.version ?? 1;
-  return { items: commits.map(commitLine), total: version, cursor: last <= 1 ? undefined : String(last) };
+  const items = commits.map((commit) => commitLine(commit, structure));
+  return { items, total: version, cursor: last <= 1 ? undefined : String(last) };
 }
 
-function commitLine({ version, at, hash, events }: SessionCommit): CommitLine {
-  const first = (...names: readonly string[]) =>
-    events
-      .flatMap((event) => names.map((name): unknown => Reflect.get(event, name)))
-      .find((value) => typeof value === "string");
-  const types = events.map(({ type }) => type);
-  const [fields] = events.flatMap((event) => ("fields" in event ? [event.fields] : []));
-  return { version, at, hash, events: types, fields, by: first("operator", "by"), note: first("note", "reason") };
+function commitLine({ version, at, hash, events }: SessionCommit, structure: WorkflowStructure): CommitLine {
+  const said = events.flatMap((event) => [
+    "note" in event ? event.note : undefined,
+    "reason" in event ? event.reason : undefined,
+  ]);
+  const note = said.find((text) => text !== undefined);
+  return { version, at, hash, events: events.map((event) => eventWords(event, structure)), note };
 }
 
 async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {
@@ -234,6 +237,7 @@ async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promi
   const { version, context, reason, unapproved } = view;
   return {
     ...{ kind: "routed", summary, version, context, entries, reason },
+    why: whyOther(summary, reason, view.awaiting?.approvers),
     drawing: draw(await pathOf(routed, view, entries)),
     awaiting: waitingInstance(view),
     unapproved: unapproved && `${unapproved.step}: ${unapproved.distrust}`,
@@ -259,5 +263,5 @@ async function recordedDetail(reader: RecordedReader, summary: ListedSession): P
   const found = await reader.read(summary.sessionId);
   if (found === undefined) throw notThere("it is gone", summary.sessionId);
   const { head, version, hash, entries } = found;
-  return { kind: "recorded", summary, version, hash, entries, agent: head.agent };
+  return { kind: "recorded", summary, why: whyOther(summary), version, hash, entries, agent: head.agent };
 }

@@ -1,9 +1,12 @@
 /** How a session stands, in the words that people are shown everywhere: in the list of the page, in the terminal, above a session. */
-import type { ListedSession } from "./model.js";
+import type { ListedSession } from "../engine/lists.js";
 
-/** `needs_you`: a person must answer, or the host must grant more attempts. `refused`: its gate has refused the last submission. */
-export const STANDINGS = ["working", "refused", "needs_you", "paused", "failed", "done", "deleted"] as const;
+/** The most urgent first. `needs_you`: a person must answer, or the host must grant more attempts. `refused`: its gate has refused the last submission. */
+export const STANDINGS = ["needs_you", "failed", "refused", "working", "paused", "done", "deleted"] as const;
 export type Standing = (typeof STANDINGS)[number];
+
+/** How the sessions of a list may stand. */
+export const LISTED = STANDINGS.filter((standing) => standing !== "deleted");
 
 export function standingOf({ status, waitsFor, refused }: ListedSession): Standing {
   if (status === "completed") return "done";
@@ -12,7 +15,8 @@ export function standingOf({ status, waitsFor, refused }: ListedSession): Standi
   return refused === undefined ? "working" : "refused";
 }
 
-const WORDS: Readonly<Record<Standing, string>> = {
+/** Each in words, without numbers. */
+export const STANDING_WORDS: Readonly<Record<Standing, string>> = {
   working: "Working",
   refused: "Refused",
   needs_you: "Needs you",
@@ -26,5 +30,5 @@ const WORDS: Readonly<Record<Standing, string>> = {
 export function standingText(session: ListedSession): string {
   const standing = standingOf(session);
   const { attempts = 0, limit } = session.refused ?? {};
-  return standing === "refused" && attempts > 0 ? `Refused ${attempts} of ${limit}` : WORDS[standing];
+  return standing === "refused" && attempts > 0 ? `Refused ${attempts} of ${limit}` : STANDING_WORDS[standing];
 }

@@ -1,6 +1,7 @@
 /** What waits for a person, with everything that the person has to see before an answer; and the answers. */
 
 import type { ApprovalSignature } from "../approval/message.js";
+import { BROKEN, type ListedSession } from "../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { uncheckedFields } from "../gate/unchecked.js";
 import type { ApprovalRequest } from "../phased/approval/ledger.js";
@@ -8,60 +9,92 @@ import type { ApprovalResult, WaiverRequest, WaiverResult } from "../phased/appr
 import type { Session } from "../phased/session.js";
 import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
-import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedSession } from "../routed/session.js";
 import type { RoutedQuestion, RoutedView } from "../routed/types.js";
 import { RecentMap } from "../workflow/cache.js";
 import { defined, type JsonObject } from "../workflow/json.js";
 import { differencesOf } from "./differences.js";
 import { type Inbox, type Kind, type Waiting, type WaitingLine, waitingLine } from "./model.js";
-import type { InspectorSources } from "./sources.js";
+import type { SessionIndex } from "./session-index.js";
+import { type InspectorSources, type Source, sourcesOf } from "./sources.js";
 
 const QUESTION_MAX = 500;
 
-/** Returns everything that waits, the oldest request first: who asks what, without the evidence. */
-async function inboxOf({ engine, routed }: InspectorSources): Promise<Inbox> {
+/** Returns everything that waits, the oldest request first: who asks what, without the evidence. It looks at every active session. */
+export function readInbox(engines: InspectorSources): Promise<Inbox> {
+  return inboxAmong(engines, activeSessions(sourcesOf(engines)));
+}
+
+/** Returns the same by an index; where there are too many sessions for that, by a look at every active one. */
+async function inboxOf(engines: InspectorSources, sources: readonly Source[], index: SessionIndex): Promise<Inbox> {
+  await index.read();
+  return inboxAmong(engines, index.state === "whole" ? index.sessions : activeSessions(sources));
+}
+
+async function inboxAmong(
+  engines: InspectorSources,
+  sessions: Iterable<ListedSession> | AsyncIterable<ListedSession>,
+): Promise<Inbox> {
   const items: WaitingLine[] = [];
-  if (engine !== undefined) {
-    const approvals = (await engine.approvals()).map(
-      (one) => ({ ...one, what: "approval", question: one.prompt }) as const,
-    );
-    const waivers = (await engine.waivers()).map((one) => ({ ...one, what: "waiver", question: one.reason }) as const);
-    for (const asked of [...approvals, ...waivers]) {
-      // The session may be gone by now.
-      const state = await engine.session(asked.sessionId).state().catch(goneAsUndefined);
-      if (state === undefined) continue;
-      const phaseName = nameOf(state, asked.phase);
-      items.push(lineOf({ ...asked, kind: "phased", target: state.head.target, phaseName }));
-    }
-  }
-  if (routed !== undefined) {
-    for await (const id of waitingIds(routed)) {
-      const waiting = waitingInstance(await routed.session(id).state());
-      if (waiting !== undefined) items.push(lineOf(waiting));
-    }
+  for await (const session of sessions) {
+    if (session.waitsFor?.some((what) => what !== "host") !== true) continue;
+    const line = await lineOf(engines, session);
+    if (line !== undefined) items.push(line);
   }
   return { items: items.sort((one, other) => (one.askedAt < other.askedAt ? -1 : 1)) };
 }
 
-function goneAsUndefined(error: unknown): undefined {
-  if (!isPhasegateError(error, "SESSION_NOT_FOUND")) throw error;
+async function* activeSessions(sources: readonly Source[]): AsyncGenerator<ListedSession> {
+  for (const { list } of sources) {
+    let cursor: string | undefined;
+    do {
+      const page = await list(defined({ status: ["active"] as const, limit: 200, cursor }));
+      yield* page.items;
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+  }
 }
 
-function nameOf({ structure }: StateView, phase: number): string {
-  return structure.phases.find(({ number }) => number === phase)?.name ?? "";
+/** Returns what a session asks now; undefined if it was answered meanwhile, or is gone. */
+async function lineOf(
+  { engine, routed }: InspectorSources,
+  { kind, sessionId, phaseName = "" }: ListedSession,
+): Promise<WaitingLine | undefined> {
+  try {
+    if (kind === "routed") {
+      const waiting = routed && waitingInstance(await routed.session(sessionId).state());
+      return waiting && shortened(waiting);
+    }
+    const asked = engine && (await askedIn(engine.session(sessionId)));
+    if (asked === undefined) return undefined;
+    const common = { ...asked.question, kind: "phased", phaseName } as const;
+    if (asked.what === "waiver") return shortened({ ...common, what: "waiver", question: asked.question.reason });
+    return shortened({ ...common, what: "approval", question: asked.question.prompt });
+  } catch (error) {
+    if (!isPhasegateError(error) || (error.code !== "SESSION_NOT_FOUND" && !BROKEN.has(error.code))) throw error;
+    return undefined;
+  }
+}
+
+function nameOf(state: StateView, phase: number): string {
+  return state.structure.phases.find(({ number }) => number === phase)?.name ?? "";
 }
 
 /** As many readers are remembered. One that is forgotten reads for itself. */
 const READERS_MAX = 1000;
 
-/** Reads the inbox once for all who ask at the same time and see the same: it looks at every active session. */
+/** Reads the inbox once for all who ask at the same time and see the same. */
 export class Inboxes {
   readonly #reads = new RecentMap<string, () => Promise<Inbox>>(READERS_MAX);
 
-  /** `who` names those who may see all that is in these sources, and nothing else. */
-  read(who: string, sources: InspectorSources): Promise<Inbox> {
-    const read = this.#reads.get(who) ?? shared(() => inboxOf(sources));
+  /** `who` names those who may see all that is in these sources, and nothing else; `indexNow` returns those sessions. */
+  read(
+    who: string,
+    engines: InspectorSources,
+    sources: readonly Source[],
+    indexNow: () => SessionIndex,
+  ): Promise<Inbox> {
+    const read = this.#reads.get(who) ?? shared(() => inboxOf(engines, sources, indexNow()));
     this.#reads.set(who, read);
     return read();
   }
@@ -89,7 +122,7 @@ function shared<T>(run: () => Promise<T>): () => Promise<T> {
   };
 }
 
-function lineOf(waiting: WaitingLine): WaitingLine {
+function shortened(waiting: WaitingLine): WaitingLine {
   return waitingLine.parse({ ...waiting, question: waiting.question.slice(0, QUESTION_MAX) });
 }
 
@@ -112,16 +145,7 @@ export async function lineIn(
   sessionId: string,
 ): Promise<WaitingLine | undefined> {
   const waiting = await waitingOf(sources, kind, sessionId);
-  return waiting && lineOf(waiting);
-}
-
-async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
-  let cursor: string | undefined;
-  do {
-    const page = await routed.listSessions(defined({ status: ["active"], limit: 200, cursor }));
-    for (const { sessionId, waitsFor } of page.items) if (waitsFor?.includes("approval")) yield sessionId;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  return waiting && shortened(waiting);
 }
 
 /** Returns what a phased session waits for a person for; undefined if it waits for nobody. */

@@ -66,6 +66,14 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await picture(tab.page, `${name}-${colorScheme}`);
       found.push(...(await violations(tab.page)).map((violation) => `${name}: ${violation}`));
     }
+    await tab.visit("sessions?waiting=any");
+    await tab.page.getByRole("button", { name: "Filter" }).click();
+    await tab.page.getByLabel("Sorted by").waitFor();
+    found.push(...(await violations(tab.page)).map((violation) => `filters: ${violation}`));
+    await picture(tab.page, `filters-${colorScheme}`);
+    await tab.page.locator("body").press("?");
+    found.push(...(await violations(tab.page)).map((violation) => `keys: ${violation}`));
+    await picture(tab.page, `keys-${colorScheme}`);
     await tab.visit(`sessions/${ids.fresh}`);
     await tab.page.getByRole("button", { name: "Delete…" }).click();
     found.push(...(await violations(tab.page)).map((violation) => `dialog: ${violation}`));

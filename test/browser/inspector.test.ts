@@ -46,14 +46,20 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(world.errors.splice(0)).toEqual([]);
     });
 
-    it("sessions of all kinds, newest first, and takes the token out of the URL", async () => {
+    it("sessions of all kinds, the last changed first, and takes the token out of the URL", async () => {
       expect(new URL(tab.page.url()).hash).toBe("");
       await tab.visit("sessions");
       await expect.poll(() => rows().count()).toBe(8);
-      expect(await rows().first().innerText()).toBe(ids.recorded);
+      // Which of those that are written in the same millisecond is the last is not said.
+      expect(await tab.page.locator("[aria-sort]").allInnerTexts()).toEqual(["Last change"]);
       expect(await rows().last().innerText()).toBe("src/new-thing.ts");
       const row = tab.page.getByRole("row", { name: "src/tables/rows.ts" });
-      await expect.poll(() => row.innerText()).toMatch(/active.*change.*2 of 4.*approval/s);
+      await expect.poll(() => row.innerText()).toMatch(/Needs you.*2 Plan.*Change/s);
+      await expect.poll(() => tab.page.locator(".standing").allInnerTexts()).toContain("Refused 2 of 100");
+      await tab.page.getByRole("link", { name: "Target" }).click();
+      await expect.poll(() => rows().first().innerText()).toMatch(/^[0-9a-f]{8}|^docs/);
+      expect(new URL(tab.page.url()).search).toBe("?sort=target");
+      await expect.poll(() => tab.page.locator("[aria-sort=ascending]").allInnerTexts()).toEqual(["Target"]);
       await expect.poll(() => tab.page.locator("header .badge").innerText()).toMatch(/^2/);
     });
 
@@ -112,8 +118,15 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const { page } = tab;
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
       await tab.visit("workflows");
-      await expect.poll(() => page.locator(".workflows").innerText()).toMatch(/half_done\s+broken/);
-      await expect.poll(() => page.locator(".diagnostics").innerText()).toContain('there is no "phases/2/phase.md"');
+      // The broken one stands first, in one line.
+      await expect
+        .poll(() => page.locator(".workflows > li").allInnerTexts())
+        .toEqual([
+          expect.stringMatching(/^half_done \d+ errors?/),
+          expect.stringContaining("Change"),
+          expect.stringMatching(/^Release \d+ warnings /),
+          expect.stringMatching(/^SUPPORT ok /),
+        ]);
       await page.getByRole("link", { name: "half_done" }).click();
       await page.getByText("No session can start on it until this is mended.").waitFor();
       await page.getByText('there is no "phases/2/phase.md"').waitFor();
@@ -153,16 +166,28 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       const { page } = tab;
       await tab.visit("sessions?status=paused");
       await shows(["docs/start.md"]);
-      await page.getByLabel("paused").uncheck();
+      await page.getByRole("button", { name: "Filter" }).click();
+      await page.getByLabel("Paused").uncheck();
       await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 8);
       await page.getByLabel("Waits for").selectOption("approval");
       await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 1);
       expect(new URL(page.url()).search).toBe("?waiting=approval");
-      await page.getByLabel("Text").fill("ROWS");
+      await page.getByLabel("Search").fill("ROWS");
       await page.waitForURL(/text=ROWS/);
       await shows(["src/tables/rows.ts"]);
-      await page.getByLabel("Text").fill("nothing has this");
+      await page.getByLabel("Search").fill("nothing has this");
       await page.getByText("No session matches these filters.").waitFor();
+      // A chip takes its filter away.
+      await page.getByLabel("Search").fill("");
+      await page.getByRole("link", { name: "Waits for: anything" }).waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "Waits for: an approval" }).click();
+      await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 8);
+      // A tab is a filter with a number.
+      await page.getByRole("link", { name: "Needs you 2" }).click();
+      await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 2);
+      expect(new URL(page.url()).search).toBe("?status=needs_you");
+      await page.goBack();
+      await page.goBack();
       await page.goBack();
       await page.goBack();
       await shows(["docs/start.md"]);
@@ -172,6 +197,55 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await page.goBack();
       await page.waitForSelector(".sessions tbody th a");
       expect(new URL(page.url()).search).toBe("?status=paused");
+    });
+
+    it("the list by keys: the search, the rows, what the keys are", async () => {
+      const { page } = tab;
+      const focused = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.id);
+      await tab.visit("sessions?sort=target");
+      for (const _ of [1, 2]) await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Tab");
+      const first = await rows().first().innerText();
+      await expect.poll(focused).toBe(first.replaceAll("\n", ""));
+      await page.keyboard.press("j");
+      await expect.poll(focused).not.toBe(first);
+      await page.keyboard.press("k");
+      await expect.poll(focused).toBe(first.replaceAll("\n", ""));
+      await page.keyboard.press("/");
+      await expect.poll(focused).toBe("search");
+      // In a text it is a letter.
+      await page.keyboard.type("docs/?j");
+      expect(await page.getByLabel("Search").inputValue()).toBe("docs/?j");
+      await page.waitForURL(/text=docs/);
+      await tab.visit("statistics");
+      await page.keyboard.press("Control+k");
+      await expect.poll(focused).toBe("search");
+      await tab.visit("statistics");
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keys" }).getByText("Open the session").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    });
+
+    it("why a session stands where it stands, the time it took, and an attempt by its URL", async () => {
+      const { page } = tab;
+      await tab.visit(`sessions/${ids.refused}`);
+      await expect
+        .poll(() => page.locator(".why").innerText())
+        .toContain("Refused at 3 Build and test: npm test exits 1, parser.test.ts:41. 2 of 100 attempts");
+      await expect.poll(() => page.locator(".strip li").count()).toBe(3);
+      await expect.poll(() => page.locator(".strip .refusal").count()).toBeGreaterThanOrEqual(4);
+      await page.locator(".attempt > summary").last().click();
+      await page.locator(".attempt").last().getByRole("link", { name: "Link to this attempt" }).click();
+      expect(new URL(page.url()).search).toBe("?attempt=0");
+      await page.reload();
+      await page.locator("li:last-child > .attempt[open] > summary:focus").waitFor();
+      expect(await page.locator(".attempt[open]").count()).toBe(1);
+      await tab.visit(`sessions/${ids.paused}`);
+      await page.locator(".why").getByText("Paused by cat: The release comes first.").waitFor();
+      await tab.visit(`sessions/${ids.instance}`);
+      await expect.poll(() => page.locator("h1").innerText()).toBe(`SUPPORT ${ids.instance.split("-").at(-1)}`);
     });
 
     it("what a session waits for under its deep link, with the focus on it", async () => {
@@ -219,7 +293,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await world.engine.session(fresh).pause({ by: "cat", note: "Not now." });
       await page
         .getByRole("row", { name: /src\/later\.ts/ })
-        .getByText("paused")
+        .getByText("Paused")
         .waitFor();
       await page.getByRole("link", { name: "src/later.ts" }).click();
       await settled(page);
@@ -332,7 +406,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await world.start();
       await tab.page
         .getByRole("row", { name: /src\/missed\.ts/ })
-        .getByText("2 of 4")
+        .getByText("Plan")
         .waitFor();
       await tab.page.getByText("The connection is lost.").waitFor({ state: "detached" });
       await start("src/after.ts");
@@ -431,9 +505,10 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       world = await inspect({ storage, isSigned: true });
       tab = await openTab(browser, world);
       await tab.visit("sessions");
-      const broken = tab.page.getByRole("region", { name: /^Can’t be shown/ });
-      await expect.poll(() => broken.locator("li").count()).toBe(3);
-      await expect.poll(() => broken.innerText()).toMatch(/APPROVAL_REFUSED.*approv/s);
+      const broken = tab.page.locator(".damaged");
+      await expect.poll(() => broken.count()).toBe(3);
+      await expect.poll(() => broken.first().innerText()).toMatch(/Not shown.*approv/s);
+      await tab.page.getByText("3 sessions can’t be trusted:").waitFor();
       await picture(tab.page, "broken");
       expect(await violations(tab.page)).toEqual([]);
       await broken.getByRole("link").first().click();

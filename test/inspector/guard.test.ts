@@ -248,7 +248,7 @@ describe("every answer", () => {
 
   it("tells nothing of an error from outside phasegate but that it happened", async () => {
     const { engine, get, errors } = await makeHouse();
-    engine.approvals = () => Promise.reject(new Error("password=secret"));
+    engine.listSessions = () => Promise.reject(new Error("password=secret"));
     await expect(get("inbox")).rejects.toThrow(/^500 .*The inspector has failed/);
     await expect(get("inbox")).rejects.not.toThrow("secret");
     expect(errors).toHaveLength(2);

@@ -8,8 +8,10 @@ import type {
   AttemptList,
   CommitList,
   Inbox,
+  PhasedDetail,
   SessionDetail,
   StatisticsView,
+  Times,
   Waiting,
 } from "../../src/read/model.js";
 import { askingFiles } from "../support/approvals.js";
@@ -57,10 +59,10 @@ describe("a phased session", () => {
     });
     const log = await get<CommitList>(`sessions/${sessionId}/commits`);
     expect(log.items.map(({ version, events }) => [version, events[0]])).toEqual([
-      [4, "gate_passed"],
-      [3, "gate_failed"],
-      [2, "task_completed"],
-      [1, "started"],
+      [4, "Passed the gate of 1 Build"],
+      [3, "Refused at 1 Build"],
+      [2, "Completed task 1 'write the code'"],
+      [1, "Started on src/a.ts"],
     ]);
     expect(await get(`sessions/${sessionId}/audit`)).toMatchObject({ intact: true });
     await expect(get(`sessions/${sessionId}/attempts/9`)).rejects.toThrow("404");
@@ -196,9 +198,9 @@ describe("the inbox", () => {
     const { engine, get } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
     await engine.session(sessionId).completePhase(1, { tests_pass: true, log: "x".repeat(1_000_000) });
-    const approvals = vi.spyOn(engine, "approvals");
+    const list = vi.spyOn(engine, "listSessions");
     const all = await Promise.all(Array.from({ length: 50 }, () => get<Inbox>("inbox")));
-    expect(approvals.mock.calls.length).toBeLessThanOrEqual(2);
+    expect(list.mock.calls.length).toBeLessThanOrEqual(2);
     for (const inbox of all) expect(JSON.stringify(inbox).length).toBeLessThan(2000);
     expect((await get<Waiting>(`sessions/${sessionId}/waiting`)).evidence?.log).toHaveLength(1_000_000);
     // What comes later is in what is read later.
@@ -208,7 +210,7 @@ describe("the inbox", () => {
     const after = get<Inbox>("inbox");
     expect((await after).items).toHaveLength(2);
     await before;
-    approvals.mockRejectedValueOnce(new Error("the disk has gone"));
+    list.mockRejectedValueOnce(new Error("the disk has gone"));
     await expect(get("inbox")).rejects.toThrow("500");
     expect((await get<Inbox>("inbox")).items).toHaveLength(2);
   });
@@ -368,10 +370,18 @@ describe("actions of the host", () => {
     expect(await done("retry", { phase: 1 })).toMatchObject({ error: { code: "NOT_ALLOWED" } });
     expect(await done("pause", { note: " " })).toMatchObject({ error: { code: "INVALID_INPUT" } });
     const { items } = await get<CommitList>(`sessions/${sessionId}/commits`);
-    expect(items.filter(({ by }) => by === "ann")).toMatchObject([
-      { by: "ann", note: "lunch", events: expect.arrayContaining(["phase_skipped"]) },
-      { by: "ann", note: "lunch", events: ["resumed"] },
-      { by: "ann", note: "lunch", events: ["paused"] },
+    expect(items.filter(({ note }) => note === "lunch")).toMatchObject([
+      { events: expect.arrayContaining(["Skipped 1 Build by ann", "Entered 2 Ship"]) },
+      { events: ["Resumed by ann"] },
+      { events: ["Paused by ann"] },
+    ]);
+    const paused = await done("pause");
+    expect(paused).toEqual({ status: "paused" });
+    const { why } = await get<PhasedDetail>(`sessions/${sessionId}`);
+    expect(why).toEqual({ standing: "paused", at: "2 Ship", by: "ann", reason: "lunch" });
+    expect((await get<Times>(`sessions/${sessionId}/times`)).waits).toEqual([
+      { for: "paused", from: expect.any(String), to: expect.any(String) },
+      { for: "paused", from: expect.any(String) },
     ]);
     expect(await done("delete")).toEqual({ status: "deleted" });
   });

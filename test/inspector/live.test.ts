@@ -1,6 +1,7 @@
 import { MemoryStorage } from "phasegate";
 import { describe, expect, it, vi } from "vitest";
 import type { LiveMessage } from "../../src/inspector/wire.js";
+import type { SessionList } from "../../src/read/model.js";
 import { Recorder } from "../../src/workspace/session/machine.js";
 import { built } from "../support/workflows.js";
 import { makeHouse, ORIGIN } from "./house.js";
@@ -50,6 +51,29 @@ describe("the stream of changes", () => {
     expect(await page.next()).toMatchObject({ type: "session", session: { sessionId: routedId, kind: "routed" } });
     house.inspector.close();
     expect(await page.next()).toBeUndefined();
+  });
+
+  it("keeps the list of sessions up while a page is open: they are read once, and then one by one", async () => {
+    const house = await makeHouse();
+    const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    const page = await open(house);
+    const lists = vi.spyOn(house.engine, "listSessions");
+    const list = () => house.get<SessionList>("sessions");
+    expect(await list()).toMatchObject({ total: 1, read: { state: "whole" } });
+    await house.engine.session(sessionId).pause({});
+    await page.next();
+    const { sessionId: other } = await house.engine.start({ workflowType: "two_phases", target: "src/b.ts" });
+    await page.next();
+    const { items } = await list();
+    expect(items.map(({ target, status }) => [target, status])).toEqual([
+      ["src/b.ts", "active"],
+      ["src/a.ts", "paused"],
+    ]);
+    await house.engine.session(other).delete({});
+    await page.next();
+    expect(await list()).toMatchObject({ total: 1, items: [{ sessionId }] });
+    expect(lists.mock.calls.filter(([query]) => query?.idPrefix === undefined)).toHaveLength(1);
+    page.close();
   });
 
   it("has one watcher on the storage, and none when nobody looks", async () => {

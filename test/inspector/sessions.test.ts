@@ -4,7 +4,7 @@ import { built } from "../support/workflows.js";
 import { makeHouse } from "./house.js";
 
 describe("the list of sessions", () => {
-  it("has sessions of all kinds, newest first, page by page, each once", async () => {
+  it("has sessions of all kinds, page by page, each once", async () => {
     const { engine, routed, get } = await makeHouse();
     const ids: string[] = [];
     for (let index = 0; index < 7; index += 1) {
@@ -20,6 +20,42 @@ describe("the list of sessions", () => {
     } while (cursor !== "");
     expect(found.toSorted()).toEqual(ids.toSorted());
     expect(await get<SessionList>("sessions?limit=3")).toMatchObject({ total: 14 });
+  });
+
+  it("begins with the session that has changed last, or is in the order that is asked for", async () => {
+    const { engine, get } = await makeHouse();
+    const start = async (target: string, owner: string) =>
+      (await engine.as({ name: owner }).start({ workflowType: "two_phases", target })).sessionId;
+    const [b, a, c] = [await start("src/b.ts", "zoe"), await start("src/a.ts", "amy"), await start("src/c.ts", "amy")];
+    await engine.session(a).pause({});
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await engine.session(b).completePhase(1, built);
+    const targets = async (query: string) =>
+      (await get<SessionList>(`sessions?${query}`)).items.map(({ target }) => target.slice(4, 5)).join("");
+    expect((await targets(""))[0]).toBe("b");
+    expect(await targets("sort=target")).toBe("abc");
+    expect(await targets("sort=-target")).toBe("cba");
+    expect((await targets("sort=owner"))[2]).toBe("b");
+    expect((await targets("sort=status"))[2]).toBe("a");
+    expect((await targets("sort=-phase"))[0]).toBe("b");
+    // A page continues behind the last session of the one before, in the same order.
+    const first = await get<SessionList>("sessions?sort=target&limit=2");
+    await engine.session(c).pause({});
+    const second = await get<SessionList>(`sessions?sort=target&limit=2&cursor=${first.cursor}`);
+    expect([...first.items, ...second.items].map(({ sessionId }) => sessionId)).toEqual([a, b, c]);
+    expect(second.cursor).toBeUndefined();
+  });
+
+  it("counts those that need somebody, have failed or are stuck, whatever tab is open", async () => {
+    const { engine, get } = await makeHouse();
+    const asking = await engine.start({ workflowType: "asking", target: "src/asking.ts" });
+    await engine.session(asking.sessionId).completePhase(1, { tests_pass: true });
+    await engine.start({ workflowType: "two_phases", target: "src/other.ts" });
+    const counts = { all: 2, needs_you: 1, failed: 0, stuck: 0, broken: 0 };
+    const read = { state: "whole", sessions: 2 };
+    expect(await get<SessionList>("sessions")).toMatchObject({ total: 2, counts, read });
+    expect(await get<SessionList>("sessions?status=needs_you")).toMatchObject({ total: 1, counts });
+    expect(await get<SessionList>("sessions?text=other")).toMatchObject({ counts: { all: 1, needs_you: 0 } });
   });
 
   it("can be filtered by kind, status, workflow, phase, what it waits for, and text", async () => {
@@ -41,6 +77,8 @@ describe("the list of sessions", () => {
     expect(await list("waiting=any")).toEqual([asking.sessionId]);
     expect(await list("waiting=host")).toEqual([]);
     expect(await list("text=PAUSED")).toEqual([paused.sessionId]);
+    // The name of a phase.
+    expect(await list("text=2+ship")).toEqual([ready.sessionId]);
     expect(await list("stuck=3600")).toEqual([]);
     await expect(list("cursor=bm90IG91cnM")).rejects.toThrow("400");
   });
@@ -48,8 +86,12 @@ describe("the list of sessions", () => {
   it.each([
     ["kind=lost", "one of phased, routed, recorded"],
     ["kind=phased,routed", "one of phased, routed, recorded"],
-    ["status=lost", "some of active, paused, completed, failed, joined by commas"],
-    ["status=active,lost", "some of active, paused, completed, failed, joined by commas"],
+    ["status=lost", "some of needs_you, failed, refused, working, paused, done, joined by commas"],
+    ["status=working,lost", "some of needs_you, failed, refused, working, paused, done, joined by commas"],
+    [
+      "sort=size",
+      "one of changed, started, status, target, phase, workflow, owner, with - before it for the last first",
+    ],
     ["waiting=lost", "one of any, approval, waiver, host"],
     ["stuck=soon", "seconds, 0 or more"],
     ["kind=phased&phase=Dig", "the number of a phase"],
@@ -65,8 +107,8 @@ describe("the list of sessions", () => {
     await engine.session(sessionId).pause({});
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(await get<SessionList>("sessions?stuck=0")).toMatchObject({ items: [{ status: "active" }], total: 1 });
-    expect(await get<SessionList>("sessions?stuck=0&status=paused")).toEqual({ items: [], broken: [], total: 0 });
-    expect(await get<SessionList>("sessions?stuck=0&status=paused,active")).toMatchObject({ total: 1 });
+    expect(await get<SessionList>("sessions?stuck=0&status=paused")).toMatchObject({ items: [], total: 0 });
+    expect(await get<SessionList>("sessions?stuck=0&status=paused,working")).toMatchObject({ total: 1 });
   });
 });
 
@@ -117,7 +159,7 @@ describe("a list that changes while it is read", () => {
 
   it("has each session once that keeps the status it is filtered by", async () => {
     const { house, ids } = await makeFull();
-    const found = await readWhile(house, "status=active", async (shown) => {
+    const found = await readWhile(house, "status=working", async (shown) => {
       for (const { sessionId } of shown) await house.engine.session(sessionId).pause({});
     });
     expect(found.toSorted()).toEqual(ids.toSorted());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ListedSession } from "../../src/engine/lists.js";
-import { FILTERS, filterOf, isChosen } from "../../src/read/filter.js";
+import { FILTERS, filterOf, isChosen, isStuck } from "../../src/read/filter.js";
 
 const SESSION: ListedSession = {
   sessionId: "bug_fix_src_a_20261122_010656_k3f9abcd" as ListedSession["sessionId"],
@@ -15,18 +15,21 @@ const SESSION: ListedSession = {
   updatedAt: "2026-11-22T02:00:00.000Z",
   owner: "amy",
   waitsFor: ["approval"],
+  phaseName: "Build and test",
 };
 
 describe("the filters of a list", () => {
   it.each([
     ["kind", "phased", "routed"],
-    ["status", "paused,active", "paused,completed"],
+    ["status", "paused,needs_you", "paused,working"],
     ["workflow", "bug_fix", "bug"],
     ["owner", "amy", "am"],
     ["phase", "2", "1"],
     ["waiting", "approval", "waiver"],
     ["waiting", "any", "host"],
     ["text", "SRC/a", "src/b"],
+    ["text", "2 Build", "3 build"],
+    ["text", "AMY", "ben"],
   ])("let a session through by %s", (name, matching, other) => {
     expect(isChosen(SESSION, filterOf(new URLSearchParams([[name, matching]])))).toBe(true);
     expect(isChosen(SESSION, filterOf(new URLSearchParams([[name, other]])))).toBe(false);
@@ -45,5 +48,12 @@ describe("the filters of a list", () => {
     expect(isChosen(plain, {})).toBe(true);
     expect(isChosen(plain, { waiting: "any" })).toBe(false);
     expect(isChosen(plain, { owner: "amy" })).toBe(false);
+  });
+
+  it("say what is stuck: what is active, and has not changed for as long", () => {
+    const now = Date.parse(SESSION.updatedAt) + 60_000;
+    expect(isStuck(SESSION, 59, now)).toBe(true);
+    expect(isStuck(SESSION, 60, now)).toBe(false);
+    expect(isStuck({ ...SESSION, status: "paused" }, 59, now)).toBe(false);
   });
 });

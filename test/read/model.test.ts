@@ -28,6 +28,7 @@ describe("what people are shown of sessions", () => {
     expect((await read(get, `sessions/${id}/attempts`, model.attemptList)).total).toBeGreaterThan(1);
     await read(get, `sessions/${id}/attempts/1`, model.attemptDetail);
     await read(get, `sessions/${id}/commits`, model.commitList);
+    expect((await read(get, `sessions/${id}/times`, model.times)).refusals).toHaveLength(1);
     await read(get, "inbox", model.inbox);
     await read(get, "statistics", model.statistics);
   });

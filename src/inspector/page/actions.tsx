@@ -40,6 +40,12 @@ function possible(detail: ShownDetail): readonly Action[] {
   return wanted.flatMap(([action, is]) => (is && about.value.actions.includes(action) ? [action] : []));
 }
 
+/** The action that a session needs to go on stands out. */
+function classOf(action: Action, { summary: { status } }: ShownDetail): string {
+  if (action === "delete") return "danger";
+  return (action === "retry" && status === "failed") || action === "resume" ? "main" : "";
+}
+
 export function Actions({ detail, onDone }: { readonly detail: ShownDetail; readonly onDone: () => void }) {
   const actions = possible(detail);
   const asked = useSignal<Action>("pause");
@@ -70,7 +76,7 @@ export function Actions({ detail, onDone }: { readonly detail: ShownDetail; read
     <>
       <div class="buttons">
         {actions.map((action) => (
-          <button type="button" key={action} class={action === "delete" ? "danger" : ""} onClick={() => ask(action)}>
+          <button type="button" key={action} class={classOf(action, detail)} onClick={() => ask(action)}>
             {WORDS[action][0]}…
           </button>
         ))}

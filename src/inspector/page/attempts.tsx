@@ -1,12 +1,13 @@
 /** The attempts of a phased session, newest first; and what gates found: problems, what verifiers saw, notes. */
+import { useEffect } from "preact/hooks";
 import { excerpt } from "../../gate/excerpt.js";
 import type { AttemptDetail, AttemptLine, AttemptList, AttemptNote, Problem, Verification } from "../../read/model.js";
 import { type NotedText, notedTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
 import { usePages } from "./records.js";
-import { href } from "./router.js";
+import { href, hrefWith, place } from "./router.js";
 import { counted, duration, Line, Long, State, Time } from "./text.js";
-import { Differences, Tree } from "./tree.js";
+import { Code, Differences, Tree } from "./tree.js";
 import { Empty, Fold, List, Loading, Part, Quote } from "./view.js";
 
 interface Findings<T> {
@@ -73,7 +74,7 @@ export function Verifications({ items = [], title }: Findings<Verification>) {
               isFirst={false}
               summary={(isOpen) => (isOpen ? "All lines that were kept" : "Show all lines that were kept")}
             >
-              {() => <Long text={output.join("\n")} code />}
+              {() => <Code text={output.join("\n")} />}
             </Fold>
           )}
         </>
@@ -147,14 +148,21 @@ interface AttemptsProps {
 }
 
 export function Attempts({ id, version, names, waitingPhase, verifying }: AttemptsProps) {
-  const { items, ...pages } = usePages<AttemptLine, AttemptList>(
+  const { items, older, ...pages } = usePages<AttemptLine, AttemptList>(
     `sessions/${id}/attempts`,
     version,
     ({ index }) => index,
   );
+  /** The attempt that the URL names. */
+  const named = Number(place.value.query.get("attempt") ?? Number.NaN);
+  // One on which nothing was submitted yet has nothing to show, and one that waits for a person stands above.
+  const first = waitingPhase === undefined ? items.find(({ status }) => status !== "active")?.index : undefined;
+  const opened = Number.isNaN(named) ? first : named;
+  const oldest = items.at(-1)?.index;
+  useEffect(() => {
+    if (oldest !== undefined && named < oldest) older?.();
+  }, [named, oldest]);
   if (pages.isEmpty) return <Empty>There are no attempts.</Empty>;
-  // One on which nothing was submitted yet has nothing to show.
-  const first = items.find(({ status, phase }) => status !== "active" || phase === waitingPhase);
   const summary = (attempt: AttemptLine) => {
     const { phase, gone, startedAt, durationSeconds, problems = [] } = attempt;
     const state = stateOf(attempt, phase === waitingPhase, verifying !== undefined);
@@ -183,7 +191,12 @@ export function Attempts({ id, version, names, waitingPhase, verifying }: Attemp
       <ol aria-label="Attempts, newest first">
         {items.map((attempt) => (
           <li key={attempt.index}>
-            <Fold class="attempt" isFirst={attempt === first} summary={() => summary(attempt)}>
+            <Fold
+              class="attempt"
+              isFirst={attempt.index === opened}
+              hasFocus={attempt.index === named}
+              summary={() => summary(attempt)}
+            >
               {() => <Attempt id={id} version={version} attempt={attempt} />}
             </Fold>
           </li>
@@ -236,6 +249,9 @@ function Attempt({ id, version, attempt }: AttemptProps) {
   const detail = useData<AttemptDetail>(path, () => false);
   return (
     <div class="parts">
+      <p class="quiet">
+        <a href={hrefWith({ attempt: String(index) })}>Link to this attempt</a>
+      </p>
       {reason !== undefined && (
         <Part title={["Reason", <Line key="by" before=" given by " text={by} max={80} />]}>
           <Long text={reason} />

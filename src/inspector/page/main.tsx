@@ -3,7 +3,8 @@
  *
  * - api.ts, router.ts: the server: requests and the stream of changes; the URL
  * - text.tsx: text from outside, times, states; tree.tsx: JSON and differences; view.tsx: parts of all views
- * - sessions.tsx: the list of sessions, and how it changes; session.tsx: one session
+ * - sessions.tsx: the list of sessions, its search and filters; rows.tsx: its rows; list.ts: how it is read and changes
+ * - session.tsx: one session; strip.tsx: the time that it has taken; keys.tsx: the keys of the page
  * - attempts.tsx: attempts, and what gates found; records.tsx: log and audit; routed.tsx: entries of routed and recorded ones
  * - waiting.tsx: the inbox, and the answers; passkey.tsx: signing with a passkey, and registering one
  * - actions.tsx: what the host may do
@@ -28,6 +29,8 @@ import {
   readAbout,
   waiting,
 } from "./api.js";
+import { Keys } from "./keys.js";
+import { listed } from "./list.js";
 import { Invitation } from "./passkey.js";
 import { followLinks, href, place } from "./router.js";
 import { Session } from "./session.js";
@@ -71,6 +74,11 @@ function Header() {
       <a class="skip" href="#main">
         Skip to the content
       </a>
+      {current === "sessions" && segments[1] === undefined && listed.value.rows.length > 0 && (
+        <a class="skip" href="#rows">
+          Skip to the list
+        </a>
+      )}
       <a class="brand" href={href(["sessions"])}>
         phasegate
       </a>
@@ -146,6 +154,7 @@ function App() {
       <main id="main" tabIndex={-1}>
         <View />
       </main>
+      <Keys />
       <div class="unseen" aria-live="polite">
         {announcement.value}
       </div>

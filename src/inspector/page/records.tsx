@@ -58,7 +58,8 @@ export function usePages<Item, Page extends PageOf<Item>>(
       )}
     </>
   );
-  return { items, more, isEmpty: total === 0 };
+  const older = cursor === undefined || error !== undefined ? undefined : () => read(cursor, false);
+  return { items, more, older, isEmpty: total === 0 };
 }
 
 export function AnsweredAgain({ times }: { readonly times?: number }) {
@@ -83,19 +84,21 @@ export function Log({ id, version, replays = {} }: LogProps) {
       <Table
         class="log"
         label="Commits, newest first"
-        columns={["Version", "Time", "Events", "By", "Hash"]}
-        rows={items.map(({ version, at, events, fields, by, note, hash }) => [
+        columns={["Version", "Time", "What happened", "Hash"]}
+        rows={items.map(({ version, at, events, note, hash }) => [
           version,
           [
             version,
             <Time key="time" at={at} />,
             <>
-              {events.map((event) => event.replaceAll("_", " ")).join(", ")}
-              <Line before=": " text={fields?.join(", ")} max={200} code />
+              {events.map((event, index) => (
+                <div key={index}>
+                  <Line text={event} />
+                </div>
+              ))}
               <AnsweredAgain times={replays[version]} />
               <Quote text={note} />
             </>,
-            <Line key="by" text={by} max={80} />,
             <Hash key="hash" hash={hash} />,
           ],
         ])}

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { BrokenDetail, PhasedDetail, PhaseLine, SessionDetail, ShownDetail } from "../../read/model.js";
+import { whyText } from "../../read/why-text.js";
 import type { LiveMessage } from "../wire.js";
 import { Actions } from "./actions.js";
 import { onMessage, useData } from "./api.js";
@@ -10,6 +11,7 @@ import { Picture } from "./graph.js";
 import { Audit, Hash, Log } from "./records.js";
 import { Recorded, Routed } from "./routed.js";
 import { go, href, hrefWith, place } from "./router.js";
+import { TimeStrip } from "./strip.js";
 import { Ago, counted, duration, Line, Long, line, State, Time, toneOf } from "./text.js";
 import { Tree } from "./tree.js";
 import { announce, Copy, Heading, List, Loading, Notice, Tabs, Terms } from "./view.js";
@@ -29,14 +31,13 @@ export function Session({ id }: { readonly id: string }) {
   const session = useData<SessionDetail>(`sessions/${encodeURIComponent(id)}`, isAbout);
   const { data } = session;
   const summary = data?.kind === "broken" ? undefined : data?.summary;
-  const waits = summary?.waitsFor === undefined ? "" : `, waits for ${summary.waitsFor.join(", ")}`;
-  const now = summary && `${summary.status}, ${String(summary.current)}${waits}`;
+  const now = data === undefined || data.kind === "broken" ? undefined : whyText(data.why);
   useEffect(() => {
     if (now !== undefined) announce(line(now));
   }, [now]);
   return (
     <>
-      <Heading title={summary?.target || id} />
+      <Heading title={(summary && nameOf(summary)) || id} />
       <Loading of={session} what="the session">
         {(detail) => (
           <>
@@ -51,6 +52,11 @@ export function Session({ id }: { readonly id: string }) {
       </Loading>
     </>
   );
+}
+
+/** Returns the target, or, without one, the name of the workflow and the end of the id, which tells sessions apart. */
+function nameOf({ target, workflowName, workflowType, sessionId }: ShownDetail["summary"]): string {
+  return target || `${workflowName ?? workflowType} ${sessionId.split(/[_-]/).at(-1)}`;
 }
 
 /** A session that can't be shown: why, and the audit, which tells where its log is damaged. */
@@ -86,8 +92,12 @@ function Shown({ detail, onDone }: { readonly detail: ShownDetail; readonly onDo
           {awaiting === undefined ? " Nothing else waits here." : " Another one waits now."}
         </Notice>
       )}
+      <div class="why">
+        <p class={`standing is-${detail.why.standing}`}>{line(whyText(detail.why), 600)}</p>
+        <Actions detail={detail} onDone={onDone} />
+      </div>
+      {detail.kind === "phased" && <TimeStrip detail={detail} />}
       <Facts detail={detail} />
-      <Actions detail={detail} onDone={onDone} />
       {detail.unapproved !== undefined && (
         <Notice isBad>
           A gate was passed with an approval that this host does not accept: {line(detail.unapproved, 1000)}
@@ -113,14 +123,13 @@ function Shown({ detail, onDone }: { readonly detail: ShownDetail; readonly onDo
 
 function Facts({ detail }: { readonly detail: ShownDetail }) {
   const { kind, summary, version, hash } = detail;
-  const { sessionId, workflowType, owner, team, status, createdAt, updatedAt, completedAt } = summary;
+  const { sessionId, workflowType, owner, team, createdAt, updatedAt, completedAt } = summary;
   const agent = kind === "recorded" ? detail.agent : undefined;
   const workflow = <Line text={kind === "phased" ? detail.workflowName : workflowType} max={100} />;
   return (
     <Terms
       class="facts"
       items={[
-        ["Status", <State key="status" of={status} />],
         ["Workflow", kind === "recorded" ? workflow : <a href={href(["workflows", workflowType])}>{workflow}</a>],
         [
           "Child of",

@@ -4,6 +4,7 @@
  */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import type { Standing as SessionStanding } from "../../read/standing.js";
 import { HIDDEN } from "../../workflow/names.js";
 
 /** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is not hidden. */
@@ -42,13 +43,32 @@ export function Line({ text, max, code = false, before }: LineProps) {
   );
 }
 
+/** As many characters at the end of a path are never cut, less those before the first slash among them. */
+const END = 28;
+const PATH_MAX = 400;
+
+/** A text from outside in one line that is cut in the middle where it is too wide: the end of a path says most. */
+export function MiddleCut({ text }: { readonly text: string }) {
+  const characters = [...line(text, PATH_MAX)];
+  if (characters.length <= END) return <bdi>{characters.join("")}</bdi>;
+  const slash = characters.indexOf("/", characters.length - END);
+  const at = slash === -1 ? characters.length - END : slash;
+  return (
+    <span class="middle-cut" dir="auto">
+      <span>{characters.slice(0, at).join("")}</span>
+      <span>{characters.slice(at).join("")}</span>
+    </span>
+  );
+}
+
 const LONG_FIRST = 2000;
-const LINES_FIRST = 60;
+/** Lines that are shown at first: of prose, and of code. */
+const [LINES_FIRST, CODE_FIRST] = [60, 20];
 const LONG_MORE = 20_000;
 
 /** A text from outside with its lines. A long one is cut, with a button for more. */
 export function Long({ text, code = false }: { readonly text: string; readonly code?: boolean }) {
-  const shown = useSignal(firstOf(text));
+  const shown = useSignal(firstOf(text, code ? CODE_FIRST : LINES_FIRST));
   const part = visible(text.slice(0, shown.value)) + (text.length > shown.value ? "…" : "");
   const Tag = code ? "pre" : "div";
   return (
@@ -62,10 +82,10 @@ export function Long({ text, code = false }: { readonly text: string; readonly c
 }
 
 /** The characters that are shown at first: so many, or so many lines. */
-function firstOf(text: string): number {
+function firstOf(text: string, most: number): number {
   const part = text.slice(0, LONG_FIRST);
   const lines = part.split("\n");
-  return lines.length <= LINES_FIRST ? LONG_FIRST : lines.slice(0, LINES_FIRST).join("\n").length;
+  return lines.length <= most ? LONG_FIRST : lines.slice(0, most).join("\n").length;
 }
 
 /** A text that may be wider than its place is reached with the keyboard. */
@@ -175,7 +195,8 @@ export function duration(seconds: number): string {
 const TONES = {
   accent: ["active", "working", "verifying", "current"],
   good: ["completed", "done", "passed", "ok"],
-  bad: ["failed", "refused", "broken", "denied"],
+  bad: ["failed", "broken", "denied"],
+  refused: ["refused"],
   warn: ["waiting", "paused", "overridden", "warning"],
   hollow: ["ahead", "skipped"],
 };
@@ -188,4 +209,9 @@ export function toneOf(state: string): string {
 
 export function State({ of, word = of }: { readonly of: string; readonly word?: string }) {
   return <span class={`state ${toneOf(of)}`}>{word.replaceAll("_", " ")}</span>;
+}
+
+/** How a session stands: a word, with a colour and a shape of its own. */
+export function Standing({ of, word }: { readonly of: SessionStanding | "damaged"; readonly word: string }) {
+  return <span class={`standing is-${of}`}>{word}</span>;
 }

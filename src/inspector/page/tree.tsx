@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Difference, JsonValue } from "../../read/model.js";
 import { counted, Line, Long, line, More, visible } from "./text.js";
-import { Fold, List, Part } from "./view.js";
+import { Copy, Fold, List, Part } from "./view.js";
 
 /** Members of an object this deep are shown when it is opened. */
 const OPEN_DEPTH = 2;
@@ -55,7 +55,30 @@ function Member({ name, value, depth }: { readonly name: string; readonly value:
 function Scalar({ value }: { readonly value: string | number | boolean | null }) {
   if (typeof value !== "string") return <code class="scalar">{String(value)}</code>;
   if (value === "") return <span class="quiet">empty text</span>;
+  if (isCode(value)) return <Code text={value} />;
   return value.length <= 100 && !value.includes("\n") ? <Line text={value} /> : <Long text={value} />;
+}
+
+const CODE = /^(?:diff --git |@@ |--- |\+\+\+ |\t| {2,}\S|[)}\]])|[{;]$/;
+
+/** Returns true for code or a difference, by how lines begin and end. Prose is easier to read in letters of other widths. */
+function isCode(text: string): boolean {
+  const lines = text.slice(0, LINE_MAX).split("\n");
+  return lines.length > 2 && lines.some((line) => CODE.test(line));
+}
+
+const DIFFERENCE = /^(?:diff --git |@@ |--- )/m;
+
+/** Code, with its lines; those of a difference are coloured. */
+export function Code({ text }: { readonly text: string }) {
+  return DIFFERENCE.test(text.slice(0, LINE_MAX)) ? (
+    <Lines lines={text.split("\n")} />
+  ) : (
+    <div class="code">
+      <Copy text={text} label="Copy" />
+      <Long text={text} code />
+    </div>
+  );
 }
 
 /** The changed values, one by one; nothing where there is nothing to compare with. */
@@ -90,13 +113,14 @@ export function Differences({ items, since }: { readonly items?: readonly Differ
   );
 }
 
-const LINES_FIRST = 200;
+const LINES_FIRST = 20;
 const LINE_MAX = 2000;
 
 function Lines({ lines }: { readonly lines: readonly string[] }) {
   const shown = useSignal(LINES_FIRST);
   return (
-    <>
+    <div class="code">
+      <Copy text={lines.join("\n")} label="Copy" />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled with the keyboard */}
       <pre class="lines" tabIndex={0}>
         {lines.slice(0, shown.value).map((text, index) => {
@@ -110,6 +134,6 @@ function Lines({ lines }: { readonly lines: readonly string[] }) {
         })}
       </pre>
       <More shown={shown} all={lines.length} step={2000} what="line" />
-    </>
+    </div>
   );
 }

@@ -148,7 +148,7 @@ export function Terms({
   return (
     <dl class={name}>
       {items.map(([term, content], index) =>
-        content === undefined ? null : (
+        content === undefined || content === false ? null : (
           <div key={index}>
             <dt>{term}</dt>
             <dd>{content}</dd>
@@ -185,7 +185,7 @@ export function Table({ class: name, label, columns, rows }: TableProps) {
   );
 }
 
-export function Columns({ names }: { readonly names: readonly string[] }) {
+function Columns({ names }: { readonly names: readonly string[] }) {
   return (
     <thead>
       <tr>

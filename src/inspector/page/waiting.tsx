@@ -133,8 +133,7 @@ export function WaitingNow({ waiting, isWanted, onDone }: WaitingNowProps) {
   return (
     <section class="waiting" aria-labelledby="waiting">
       <h2 id="waiting" ref={heading} tabIndex={-1}>
-        Waits for {waiting.what === "approval" ? "an approval" : "a waiver"}
-        <WhoMay waiting={waiting} />
+        {waiting.what === "approval" ? "To be approved" : "To be waived"}
       </h2>
       <Matter waiting={waiting} />
       <AnswerForm waiting={waiting} onDone={onDone} />
@@ -167,7 +166,7 @@ function Matter({ waiting }: { readonly waiting: Waiting }) {
       <blockquote class="question">
         <Long text={question || (what === "approval" ? "May this go on?" : "No reason was given.")} />
       </blockquote>
-      <List items={fields} title="To be waived" class="problems" what="field">
+      <List items={fields} title="What is to be waived" class="problems" what="field">
         {({ name, text }) => (
           <>
             <Line text={name} code /> <Long text={text} />
@@ -253,7 +252,7 @@ function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly o
   return (
     <form
       ref={form}
-      class="form"
+      class="form answer"
       aria-label="Your answer"
       onSubmit={(event) => {
         event.preventDefault();
@@ -265,7 +264,7 @@ function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly o
         <span>Note {isApproval ? "(needed to deny)" : "(needed to deny; the agent reads it)"}</span>
         <textarea
           name="note"
-          rows={2}
+          rows={1}
           maxLength={2000}
           onInput={({ currentTarget }) => currentTarget.setCustomValidity("")}
         />

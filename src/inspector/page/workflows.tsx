@@ -17,7 +17,7 @@ export function Workflows() {
           items.length === 0 ? (
             <Empty>There are no workflows.</Empty>
           ) : (
-            <List items={items} class="rows workflows" what="workflow" first={1000}>
+            <List items={worstFirst(items)} class="rows workflows" what="workflow" first={1000}>
               {(item) => <Listed item={item} />}
             </List>
           )
@@ -27,39 +27,52 @@ export function Workflows() {
   );
 }
 
+/** The broken ones come first, then those with warnings. */
+function worstFirst(items: readonly WorkflowLine[]): readonly WorkflowLine[] {
+  const rank = (item: WorkflowLine) => (item.status === "broken" ? 0 : item.warnings > 0 ? 1 : 2);
+  return items.toSorted((one, other) => rank(one) - rank(other));
+}
+
 function Listed({ item }: { readonly item: WorkflowLine }) {
   const url = href(["workflows", item.type]);
   if (item.status === "broken") {
+    const count = (severity: DiagnosticText["severity"]) =>
+      item.diagnostics.filter((one) => one.severity === severity).length;
+    const [errors, warnings] = [count("error"), count("warning")];
     return (
-      <>
+      <p>
         <a href={url}>
           <Line text={item.type} code max={120} />
         </a>{" "}
-        <State of="broken" />
-        <Diagnostics items={item.diagnostics} />
-      </>
+        <State of="broken" word={counted(errors, "error")} />
+        {warnings > 0 && `, ${counted(warnings, "warning")}`}
+      </p>
     );
   }
   const { type, name, kind, steps, warnings, description } = item;
   return (
-    <>
+    <p title={line(description)}>
       <a href={url}>
         <Line text={name} max={120} />
       </a>{" "}
+      {warnings > 0 ? <State of="warning" word={counted(warnings, "warning")} /> : <State of="ok" />}{" "}
       <span class="quiet">
         <Line text={type} code max={120} /> {kind}, {counted(steps, kind === "routed" ? "step" : "phase")}
-      </span>{" "}
-      {warnings > 0 && <State of="warning" word={counted(warnings, "warning")} />}
-      <p class="quiet">
-        <Line text={description} />
-      </p>
-    </>
+        <Line before=": " text={description || undefined} max={160} />
+      </span>
+    </p>
   );
 }
 
+/** What is wrong with a workflow, errors first. */
 function Diagnostics({ items }: { readonly items: readonly DiagnosticText[] }) {
   return (
-    <List items={items} class="diagnostics" what="problem" first={1000}>
+    <List
+      items={items.toSorted((one, other) => Number(one.severity !== "error") - Number(other.severity !== "error"))}
+      class="diagnostics"
+      what="problem"
+      first={1000}
+    >
       {({ severity, code, message, hint, place, frame }) => (
         <>
           <p>

@@ -1,0 +1,110 @@
+/**
+ * The sessions that somebody may see, as they were read last: lists are sorted, searched and counted in them. They are read once,
+ * and then again one by one as they change, by those who hear of the changes.
+ */
+import type { BrokenSession, ListedSession } from "../engine/lists.js";
+import { LIVING } from "../phased/options.js";
+import { defined } from "../workflow/json.js";
+import type { Source } from "./sources.js";
+
+/** As many sessions of each kind are read, the newest. */
+const SESSIONS_MAX = 20_000;
+const PAGE = 1000;
+/** The first page is small: a list has something to show at once. */
+const FIRST_PAGE = 200;
+
+/** A session's line in a list, or why it has none; neither if there is no such session. */
+export interface Found {
+  readonly summary?: ListedSession | undefined;
+  readonly damage?: BrokenSession | undefined;
+}
+
+export class SessionIndex {
+  readonly #sources: readonly Source[];
+  readonly #max: number;
+  readonly #sessions = new Map<string, ListedSession>();
+  readonly #broken = new Map<string, BrokenSession>();
+  /** What has changed while all were read: it is newer than what the reading finds. */
+  readonly #changed = new Set<string>();
+  #reading: Promise<void> | undefined;
+  #state: "reading" | "whole" | "cut" = "reading";
+  #isClosed = false;
+
+  constructor(sources: readonly Source[], max = SESSIONS_MAX) {
+    this.#sources = sources;
+    this.#max = max;
+  }
+
+  /** Whether all sessions are here: some may still be read, or there are more than are read. */
+  get state(): "reading" | "whole" | "cut" {
+    return this.#state;
+  }
+
+  get sessions(): readonly ListedSession[] {
+    return [...this.#sessions.values()];
+  }
+
+  get broken(): readonly BrokenSession[] {
+    return [...this.#broken.values()];
+  }
+
+  /** Resolves when all are read. A reading that has failed is begun again by the next call. */
+  read(): Promise<void> {
+    if (this.#reading !== undefined) return this.#reading;
+    this.#changed.clear();
+    const reading = this.#readAll();
+    this.#reading = reading;
+    reading.catch(() => {
+      this.#reading = undefined;
+    });
+    return reading;
+  }
+
+  /** Takes over how a session is now. */
+  note(sessionId: string, found: Found): void {
+    // What nobody has asked for is not kept.
+    if (this.#reading === undefined) return;
+    if (this.#state === "reading") this.#changed.add(sessionId);
+    this.#put(sessionId, found);
+  }
+
+  /** Ends a reading: nobody wants it any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #readAll(): Promise<void> {
+    let isCut = false;
+    // One kind after the other: the first has something to show at once.
+    for (const source of this.#sources) if (await this.#readFrom(source)) isCut = true;
+    this.#state = isCut ? "cut" : "whole";
+    this.#changed.clear();
+  }
+
+  /** Reads the sessions of one kind. Returns true if there are more. */
+  async #readFrom({ list }: Source): Promise<boolean> {
+    let cursor: string | undefined;
+    let count = 0;
+    do {
+      const limit = Math.min(count === 0 ? FIRST_PAGE : PAGE, this.#max - count);
+      const page = await list(defined({ status: LIVING, limit, cursor }));
+      for (const summary of page.items) this.#add(summary.sessionId, { summary });
+      for (const damage of page.broken ?? []) this.#add(damage.sessionId, { damage });
+      // A page without any was read for nothing: it must not go on for ever.
+      count += Math.max(page.items.length, 1);
+      cursor = page.cursor;
+    } while (cursor !== undefined && count < this.#max && !this.#isClosed);
+    return cursor !== undefined;
+  }
+
+  #add(sessionId: string, found: Found): void {
+    if (!this.#changed.has(sessionId)) this.#put(sessionId, found);
+  }
+
+  #put(sessionId: string, { summary, damage }: Found): void {
+    this.#sessions.delete(sessionId);
+    this.#broken.delete(sessionId);
+    if (summary !== undefined && summary.status !== "deleted") this.#sessions.set(sessionId, summary);
+    else if (damage !== undefined) this.#broken.set(sessionId, damage);
+  }
+}

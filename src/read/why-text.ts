@@ -1,0 +1,23 @@
+/** Why a session stands where it stands, as a sentence: the page of a session begins with it. */
+import type { Why } from "./model.js";
+import { STANDING_WORDS } from "./standing.js";
+
+/** Returns why a session stands where it stands, in one sentence: `Paused by ann: design review is on Thursday`. */
+export function whyText({ standing, at, by, reason, attempts, waits }: Why): string {
+  const where = at === undefined ? "" : ` at ${at}`;
+  const why = reason === undefined ? "" : `: ${reason}`;
+  const used =
+    attempts === undefined || attempts.attempts === 0 ? "" : `${attempts.attempts} of ${attempts.limit} attempts`;
+  const counted = used === "" ? "" : `${/[.!?]$/.test(why) ? "" : "."} ${used}`;
+  if (standing === "working") return at === undefined ? "Working" : `Works on ${at}`;
+  if (standing === "paused") return `Paused${by === undefined ? where : ` by ${by}`}${why}`;
+  if (waits !== undefined) {
+    const who = waits.by === undefined ? "somebody" : waits.by.join(" or ");
+    if (waits.for === "approval") return `Waits for ${who} to approve${at === undefined ? "" : ` ${at}`}`;
+    if (waits.for === "waiver") return `Waits for ${who} to waive ${waits.fields?.join(", ") ?? ""}${where}`;
+    return `Waits for the host to grant more attempts${where}${why}${counted}`;
+  }
+  return standing === "done" || standing === "deleted"
+    ? STANDING_WORDS[standing]
+    : `${STANDING_WORDS[standing]}${where}${why}${counted}`;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import type { ListedSession, SessionPage } from "../../src/engine/lists.js";
+import { SessionIndex } from "../../src/read/session-index.js";
+import type { Source } from "../../src/read/sources.js";
+
+const session = (number: number, changes: Partial<ListedSession> = {}): ListedSession => ({
+  sessionId: `session_${number}` as ListedSession["sessionId"],
+  kind: "phased",
+  workflowType: "bug_fix",
+  target: `src/${number}.ts`,
+  status: "active",
+  current: 1,
+  createdAt: "2026-11-22T01:06:56.000Z",
+  activeSince: 0,
+  updatedAt: "2026-11-22T02:00:00.000Z",
+  ...changes,
+});
+
+/** A source of as many sessions, which gives a page when `next` is called. */
+function slowSource(count: number) {
+  const waiting: (() => void)[] = [];
+  const list = async ({ limit = 50, cursor = "0" }): Promise<SessionPage> => {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    const at = Number(cursor);
+    const end = Math.min(count, at + limit);
+    const items = Array.from({ length: end - at }, (_, index) => session(at + index));
+    return end < count ? { items, cursor: String(end) } : { items };
+  };
+  const next = async () => {
+    await expect.poll(() => waiting.length).toBe(1);
+    waiting.shift()?.();
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  const source: Pick<Source, "kind" | "list"> = { kind: "phased", list };
+  return { source: source as Source, next };
+}
+
+describe("the index of sessions", () => {
+  it("has the first ones at once, and says when it has all", async () => {
+    const { source, next } = slowSource(500);
+    const index = new SessionIndex([source]);
+    const reading = index.read();
+    await next();
+    expect([index.state, index.sessions.length]).toEqual(["reading", 200]);
+    await next();
+    await reading;
+    expect([index.state, index.sessions.length]).toEqual(["whole", 500]);
+  });
+
+  it("keeps what has changed while it reads: a page may be older", async () => {
+    const { source, next } = slowSource(3);
+    const index = new SessionIndex([source]);
+    const reading = index.read();
+    index.note("session_0", { summary: session(0, { status: "paused" }) });
+    index.note("session_1", {});
+    index.note("session_2", { damage: { sessionId: "session_2", code: "TAMPERED", message: "changed" } });
+    await next();
+    await reading;
+    expect(index.sessions).toEqual([session(0, { status: "paused" })]);
+    expect(index.broken).toMatchObject([{ code: "TAMPERED" }]);
+    index.note("session_2", { summary: session(2) });
+    expect([index.sessions.length, index.broken.length]).toEqual([2, 0]);
+  });
+
+  it("reads no more than so many, and says that there are more", async () => {
+    const { source, next } = slowSource(300);
+    const index = new SessionIndex([source], 250);
+    const reading = index.read();
+    await next();
+    await next();
+    await reading;
+    expect([index.state, index.sessions.length]).toEqual(["cut", 250]);
+  });
+
+  it("begins again after a failure", async () => {
+    let isDown = true;
+    const list = async (): Promise<SessionPage> => {
+      if (isDown) throw new Error("no disk");
+      return { items: [session(1)] };
+    };
+    const source: Pick<Source, "kind" | "list"> = { kind: "phased", list };
+    const index = new SessionIndex([source as Source]);
+    await expect(index.read()).rejects.toThrow("no disk");
+    isDown = false;
+    await index.read();
+    expect(index.sessions).toEqual([session(1)]);
+  });
+});
