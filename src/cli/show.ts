@@ -11,10 +11,12 @@ import type { StateView } from "../phased/views.js";
 import { type Owner, ownedBy } from "../ports/actor.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { findIn } from "../read/lists.js";
-import type { ListedSession, PhaseLine } from "../read/model.js";
+import type { ListedSession, PhaseLine, Why } from "../read/model.js";
 import { phaseState } from "../read/phase-state.js";
 import type { RecordedReader } from "../read/sources.js";
 import { type Standing, standingOf, standingText } from "../read/standing.js";
+import { REASON_MAX, whyOther, whyPhased } from "../read/why.js";
+import { whyText } from "../read/why-text.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
@@ -193,7 +195,7 @@ function answerLines(asked: Pick<Awaited, "approvers">, command: string): string
 /** The most problems of a refusal that the summary has. */
 const PROBLEMS_SHOWN = 3;
 
-/** Returns how a session stands and where, why its gate has refused it, and what the host must do. */
+/** Returns how a session stands and why, what was wrong with its last submission, and what the host must do. */
 function standingFields(
   state: StateView,
   summary: ListedSession | undefined,
@@ -203,24 +205,32 @@ function standingFields(
   const { head, structure, currentPhase } = state;
   const { status, position } = head;
   const name = structure.phases[position]?.name ?? "";
-  const where =
-    status === "completed" ? "" : `, in phase ${currentPhase} of ${structure.phases.length}: ${printable(name)}`;
-  const how = summary === undefined ? styledStatus(stream, status) : styledStanding(stream, summary);
   const last = history.findLast((attempt) => isAttemptAt(attempt, currentPhase) && attempt.status === "failed");
   const isRefused = head.submission !== undefined && status !== "completed" && !state.awaitingApproval;
-  const { attempt, problems = [] } = (isRefused ? last : undefined) ?? {};
-  const left = problems.length - PROBLEMS_SHOWN;
-  const why = attempt !== undefined && [
-    `attempt ${attempt} was refused:`,
-    ...problems.slice(0, PROBLEMS_SHOWN).map(({ message }) => `· ${printable(message)}`),
-    ...(left > 0 ? [`… ${counted(left, "more problem")}, below`] : []),
-  ];
+  const { problems = [] } = (isRefused ? last : undefined) ?? {};
+  const why = summary && whyPhased(summary, state, history);
+  // The first line may have said the only one.
+  const listed = problems.every(({ message }) => message === why?.reason) ? [] : problems;
+  const left = listed.length - PROBLEMS_SHOWN;
   const isUsedUp = summary?.waitsFor?.includes("host") === true;
   return [
-    ["status", how + where],
-    ["why", why || undefined],
+    ["status", standingLine(stream, status, summary, why)],
+    ["phase", status === "completed" ? undefined : `${currentPhase} of ${structure.phases.length}: ${printable(name)}`],
+    ["problems", listed.slice(0, PROBLEMS_SHOWN).map(({ message }) => `· ${printable(message)}`)],
+    ["", left > 0 ? `… ${counted(left, "more problem")}, below` : undefined],
     ["waits", isUsedUp ? `for the host: its attempts are used up. phasegate retry ${short} --by NAME` : undefined],
   ];
+}
+
+/** Returns how a session stands and why, in the words of its page; its status where lists can't show it. */
+function standingLine(
+  stream: Writable,
+  status: SessionStatus,
+  summary: ListedSession | undefined,
+  why: Why | undefined,
+): string {
+  if (summary === undefined || why === undefined) return styledStatus(stream, status);
+  return styledStanding(stream, summary, printable(whyText(why)));
 }
 
 /** Returns an attempt for JSON: evidence that is long is left out, and its length is there instead. */
@@ -290,7 +300,13 @@ async function phasedReport(engine: Engine, sessionId: string, shown: Shown): Pr
     ["approval", unapproved && printable(unapproved.message)],
     ...awaitingFields(awaiting, shown),
     ...waiverFields(view, shown),
-    ["note", pause?.note && `${printable(pause.note)}${age(pause)}`],
+    // The first line has a short one.
+    [
+      "note",
+      pause?.note && (pause.beforeDecision || pause.note.length > REASON_MAX)
+        ? `${printable(pause.note)}${age(pause)}`
+        : undefined,
+    ],
     ["tasks", tasksText(tasks)],
     ["last note", lastNote && `${about}${printable(lastNote.note)}${age(lastNote)}`],
     ["workflow", `${printable(structure.name)} (${printable(workflowType)}, revision ${printable(revision)})`],
@@ -386,7 +402,6 @@ async function routedReport(engine: RoutedEngine, sessionId: string, shown: Show
   const [view, history] = await Promise.all([session.state(), session.history()]);
   const { sessionId: id, awaiting, allowed: _, ...rest } = view;
   const { workflow, revision, status, currentStep, createdAt, updatedAt, reason, pending, unapproved } = view;
-  const at = status === "completed" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
   const json = {
     ...{ sessionId, kind: "routed" },
     ...rest,
@@ -395,8 +410,8 @@ async function routedReport(engine: RoutedEngine, sessionId: string, shown: Show
     history: history.map(entryJson),
   };
   const fields: Field[] = [
-    ["status", (summary === undefined ? styledStatus(stream, status) : styledStanding(stream, summary)) + at],
-    ["reason", reason && printable(reason)],
+    ["status", standingLine(stream, status, summary, summary && whyOther(summary, reason, awaiting?.approvers))],
+    ["step", status === "completed" ? undefined : currentStep && printable(currentStep)],
     ["approval", unapproved && unapprovedText(unapproved)],
     ["pending", pending && "a report that is not decided yet"],
     ...awaitingFields(awaiting, shown),

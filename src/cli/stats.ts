@@ -152,7 +152,7 @@ function workflowLines({ workflowType, sessions, children, phases }: WorkflowSta
 }
 
 function cells(
-  { phase, name, sessions, completed, skipped, time, attempts, failed }: PhaseStatistics,
+  { phase, name, gone, sessions, completed, skipped, time, attempts, failed }: PhaseStatistics,
   longest: number,
 ) {
   const { active, paused, failed: stopped } = sessions;
@@ -160,27 +160,34 @@ function cells(
     seconds === undefined ? "" : durationText(Math.round(seconds)),
   );
   return [
-    printable(name === undefined ? `${phase}` : `${phase} ${name}`),
+    printable(`${phase} ${name ?? ""}`.trim()) + (gone ? " (gone)" : ""),
     ...[active + paused + stopped, completed, skipped].map(String),
     ...[median ?? "", p90 ?? "", bar(time?.medianSeconds ?? 0, longest)],
     ...[attempts, failed].map(String),
   ];
 }
 
+/** Names a phase in the rows below the table: one of an older revision may have the number of another one. */
+function rowName({ phase, name, gone }: PhaseStatistics): string {
+  return gone ? printable(`phase ${name}, gone`) : `phase ${phase}`;
+}
+
 /** The most fields of a phase that are shown; `--json` has all. */
 const FIELDS_SHOWN = 5;
 
-function fieldRows({ phase, attempts, fields }: PhaseStatistics): string[][] {
+function fieldRows(statistics: PhaseStatistics): string[][] {
+  const { attempts, fields } = statistics;
   const refused = fields.filter(({ failed }) => failed > 0);
   const left = refused.length - FIELDS_SHOWN;
   const rows = refused.slice(0, FIELDS_SHOWN).map(({ field, failed }) => {
     const name = field === "" ? "(the evidence as a whole)" : printable(field);
-    return [`phase ${phase}`, name, `${failed}`, bar(failed, attempts)];
+    return [rowName(statistics), name, `${failed}`, bar(failed, attempts)];
   });
-  return left > 0 ? [...rows, [`phase ${phase}`, `… ${left} more, which --json lists`, "", ""]] : rows;
+  return left > 0 ? [...rows, [rowName(statistics), `… ${left} more, which --json lists`, "", ""]] : rows;
 }
 
-function personRows({ phase, denied, overridden, refusedSteps, waivers, fields }: PhaseStatistics): string[][] {
+function personRows(statistics: PhaseStatistics): string[][] {
+  const { denied, overridden, refusedSteps, waivers, fields } = statistics;
   const waived = fields.filter((field) => field.waived > 0).map(({ field }) => printable(field));
   const counts: readonly (readonly [number, string, string])[] = [
     [denied, "attempt denied", "attempts denied"],
@@ -192,11 +199,14 @@ function personRows({ phase, denied, overridden, refusedSteps, waivers, fields }
   ];
   const texts = counts.flatMap(([count, one, many]) => (count === 0 ? [] : [counted(count, one, many)]));
   const all = waived.length === 0 ? texts : [...texts, `passed without ${waived.join(", ")}`];
-  return all.length === 0 ? [] : [[`phase ${phase}`, all.join(", ")]];
+  return all.length === 0 ? [] : [[rowName(statistics), all.join(", ")]];
 }
 
-function notedRows({ phase, noted }: PhaseStatistics): string[][] {
-  return notedSumTexts(noted).map(({ label, text }) => [`phase ${phase}`, printable(`${label}: ${text}`)]);
+function notedRows(statistics: PhaseStatistics): string[][] {
+  return notedSumTexts(statistics.noted).map(({ label, text }) => [
+    rowName(statistics),
+    printable(`${label}: ${text}`),
+  ]);
 }
 
 function section(title: string, rows: readonly (readonly string[])[], { stream, width }: Look): string[] {

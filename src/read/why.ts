@@ -5,7 +5,8 @@ import type { StateView } from "../phased/views.js";
 import type { ListedSession, Why } from "./model.js";
 import { standingOf } from "./standing.js";
 
-const REASON_MAX = 300;
+/** The longest reason, in characters. */
+export const REASON_MAX = 300;
 
 /** Returns why a phased session stands where it stands. */
 export function whyPhased(summary: ListedSession, state: StateView, attempts: readonly PhaseAttempt[]): Why {

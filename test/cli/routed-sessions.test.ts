@@ -45,7 +45,7 @@ describe("an instance of a routed workflow, in the commands", () => {
     const { code, stdout } = await run("show", id, "--state", state);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {2}workflow {2}GARDEN \(routed, revision \w+\)$/m);
-    expect(stdout).toMatch(/^ {2}status {4}Needs you, at Dig$/m);
+    expect(stdout).toMatch(/^ {2}status {4}Waits for ann to approve Dig$/m);
     expect(stdout).toMatch(/^ {2}waits {5}for ann: Deep .+enough\?$/m);
     expect(stdout).toMatch(/^\S+ \S+ {2}Dig: success\n {4}· .*depth/m);
     expect(stdout).not.toContain("\u001b");

@@ -24,15 +24,15 @@ describe("phasegate show at a terminal", () => {
     const { ids, show } = await allKinds();
     expect(await show(ids.refused)).toContain(
       `${ids.refused}
-  status    Refused 2 of 3, in phase 2 of 3: Build and measure
-  why       attempt 2 was refused:
-            · 'coverage': Too small: expected number to be >=80
+  status    Refused at 2 Build and measure: 'coverage': Too small: expected
+            number to be >=80. 2 of 3 attempts
+  phase     2 of 3: Build and measure
   workflow `,
     );
     expect(await show(ids.failed)).toMatch(
-      /status {4}Failed, in phase 2 of 3[^\n]*\n {2}why {7}attempt 3 was refused:/,
+      /status {4}Failed at 2 Build and measure: [^\n]*\n[^\n]*3 of 3 attempts\n {2}phase {5}2 of 3/,
     );
-    expect(await show(ids.working)).toMatch(/status {4}Working, in phase 1 of 3: Plan\n {2}workflow/);
+    expect(await show(ids.working)).toMatch(/status {4}Works on 1 Plan\n {2}phase {5}1 of 3: Plan\n {2}workflow/);
     expect(await show(ids.done)).toMatch(/status {4}Done\n {2}workflow/);
   });
 
@@ -46,7 +46,9 @@ describe("phasegate show at a terminal", () => {
     expect(text).toContain(
       `  answer    phasegate approve ${ids.approval.slice(-8)} --state ${state} --key KEY.pem --approvers approvers.json\n`,
     );
-    expect(await show(ids.garden)).toMatch(/status {4}Needs you, at Dig\n {2}waits {5}for ann: Deep enough\?/);
+    expect(await show(ids.garden)).toMatch(
+      /status {4}Waits for ann to approve Dig\n {2}step {6}Dig\n {2}waits {5}for ann: Deep enough\?/,
+    );
   });
 
   it("says what the host must do once the attempts are used up", async () => {

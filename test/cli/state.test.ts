@@ -43,7 +43,7 @@ describe("--state", () => {
     const imported = await run("import", lines, "--state", sqlite);
     expect(imported).toMatchObject({ code: 0, stdout: "imported 4 sessions, 14 commits\n" });
     expect(await run("audit", ids.large, "--state", sqlite)).toMatchObject({ code: 0 });
-    expect((await run("show", ids.odd, "--state", sqlite)).stdout).toContain("Paused, in phase 2");
+    expect((await run("show", ids.odd, "--state", sqlite)).stdout).toContain("Paused at 2 Ship: ");
     expect((await run("sessions", "--sizes", "--state", sqlite)).stdout).toMatch(
       /4 sessions, 14 commits, [\d.]+ [kM]B/,
     );
@@ -146,7 +146,7 @@ describe("--state", () => {
     const adapter = join(import.meta.dirname, "../testing/storages/files.ts");
     const [here, there] = [state, `${state}-copy`].map((root) => `module:${adapter}?root=${encodeURIComponent(root)}`);
     if (here === undefined || there === undefined) throw new Error("two states");
-    expect((await run("show", ids.odd, "--state", here)).stdout).toContain("Paused, in phase 2");
+    expect((await run("show", ids.odd, "--state", here)).stdout).toContain("Paused at 2 Ship: ");
     expect(await run("audit", ids.large, "--state", here)).toMatchObject({ code: 0 });
     expect(await run("restore", here, "--state", there)).toMatchObject({ code: 0 });
     expect((await run("sessions", "--state", there)).stdout).toContain("4 sessions");

@@ -50,6 +50,28 @@ async function someWork(engine: Engine, clock: FakeClock): Promise<void> {
 }
 
 describe("phasegate stats", () => {
+  it("counts phases by their names, and names those that an older revision had", async () => {
+    const file = join(await temporaryFolder(), "sessions.db");
+    const flow = (revision: string, ...names: string[]) =>
+      defineWorkflow({
+        ...{ type: "flow", revision, name: "Flow", description: "Changes" },
+        phases: names.map((name) => ({ name, content: name })),
+      });
+    const pass = async (engine: Engine) => {
+      const { sessionId } = await engine.start({ workflowType: "flow", target: "a" });
+      await engine.session(sessionId).completePhase(1, {});
+    };
+    await workIn(file, pass, flow("1", "Plan", "Old"));
+    await workIn(
+      file,
+      (engine, clock) => pass(engine).finally(() => clock.advance(1)),
+      flow("2", "Zero", "Plan", "New"),
+    );
+    const { stdout } = await run("stats", "--state", `sqlite:${file}`);
+    const rows = [...stdout.matchAll(/^ {2}(\d \S.*?) {2,}(\d+) +(\d+)/gm)].map(([, ...cells]) => cells.join(" | "));
+    expect(rows).toEqual(["1 Zero | 0 | 1", "2 Old (gone) | 1 | 0", "2 Plan | 1 | 1"]);
+  });
+
   it("prints counts, times and failures, with bars", async () => {
     const { code, stdout } = await run("stats", "--state", await stateOf(someWork));
     expect(code).toBe(0);

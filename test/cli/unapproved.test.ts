@@ -50,7 +50,7 @@ describe("a session that was approved at a terminal with an unknown key", () => 
     const { sessionId, state, trust } = await forged();
     const text = await run("show", sessionId, ...trust);
     expect(text.code).toBe(1);
-    expect(text.stdout).toMatch(/status {4}active, in phase 1 of 1: Phase 1\n/);
+    expect(text.stdout).toMatch(/status {4}active\n {2}phase {5}1 of 1: Phase 1\n/);
     expect(text.stdout).toMatch(/approval {2}phase 1 was passed on an approval by ann that this host does not accept/);
     expect(text.stdout).not.toContain("completed");
     const json = JSON.parse((await run("show", sessionId, ...trust, "--json")).stdout);
