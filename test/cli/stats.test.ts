@@ -62,11 +62,11 @@ describe("phasegate stats", () => {
       await engine.session(sessionId).completePhase(1, {});
     };
     await workIn(file, pass, flow("1", "Plan", "Old"));
-    await workIn(
-      file,
-      (engine, clock) => pass(engine).finally(() => clock.advance(1)),
-      flow("2", "Zero", "Plan", "New"),
-    );
+    const later = (engine: Engine, clock: FakeClock) => {
+      clock.advance(1000);
+      return pass(engine);
+    };
+    await workIn(file, later, flow("2", "Zero", "Plan", "New"));
     const { stdout } = await run("stats", "--state", `sqlite:${file}`);
     const rows = [...stdout.matchAll(/^ {2}(\d \S.*?) {2,}(\d+) +(\d+)/gm)].map(([, ...cells]) => cells.join(" | "));
     expect(rows).toEqual(["1 Zero | 0 | 1", "2 Old (gone) | 1 | 0", "2 Plan | 1 | 1"]);
