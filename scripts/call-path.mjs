@@ -16,7 +16,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 
 const MAX_FILES = 87;
-const MAX_CALLS = 1210;
+const MAX_CALLS = 1220;
 const WARM_UP = 4;
 
 /** The counted functions: the file and place of each, and how often it was called. */

@@ -144,23 +144,29 @@ async function migrate(
   for (const name of Object.keys(accept)) unused.delete(name);
   if (dryRun) {
     const view = await session.migration({ accept });
-    return { json: { moved: false, ...view }, text: dryText(view) };
+    const { json, warnings } = leftBehind(view.childrenLeft, "they would count for nothing any more");
+    return { json: { moved: false, ...view, ...json }, text: dryText(view), warnings };
   }
+  const { again } = await session.migration({ accept });
   const { head, childrenLeft } = await session.migrate({ by, accept });
   const left = leftBehind(childrenLeft);
-  const text = `moved to revision ${printable(head.revision)}, ${head.status} in phase ${head.phase}`;
-  const json = { moved: true, from, to, status: head.status, phase: head.phase, ...left.json };
+  const text = `moved to revision ${printable(head.revision)}, ${head.status} in phase ${head.phase}${againText(again)}`;
+  const json = { moved: true, from, to, status: head.status, phase: head.phase, again, ...left.json };
   return { json, text, warnings: left.warnings };
 }
 
-function dryText({ to, phases, returnsTo, needsAccept }: MigrationView): string {
+function againText(again: readonly string[] | undefined): string {
+  return again === undefined ? "" : `; to do again: ${again.map((name) => printable(name)).join(", ")}`;
+}
+
+function dryText({ to, phases, returnsTo, needsAccept, again }: MigrationView): string {
   const where = returnsTo === undefined ? "would go on in its phase" : `would go on in phase ${returnsTo}`;
   const wanted =
     needsAccept.length === 0 ? "" : `; to accept: ${needsAccept.map((name) => printable(name)).join(", ")}`;
   const differing = phases.filter(({ is }) => is !== "same");
   const lines = differing.map((phase) => `\n  ${differenceLine(phase)}`);
   const found = differing.length === 0 ? "" : `; ${counted(differing.length, "difference")}:`;
-  return `revision ${printable(to)}, ${where}${wanted}${found}${lines.join("")}`;
+  return `revision ${printable(to)}, ${where}${againText(again)}${wanted}${found}${lines.join("")}`;
 }
 
 function differenceLine(phase: PhaseComparison): string {

@@ -215,7 +215,7 @@ The log of a deleted session is removed. Back the state up first if you may need
 /** Returns what is said of children that a command leaves. */
 export function leftBehind(
   children: readonly OpenChild[] | undefined,
-  becomes = "they count for nothing any more: end them with `phasegate delete`",
+  becomes = "what is left counts for nothing any more: `phasegate delete` ends it",
 ): { readonly json: object; readonly warnings: readonly string[] } {
   if (children === undefined) return { json: {}, warnings: [] };
   const named = children.map(({ sessionId, status }) => `${sessionId} (${status})`).join(", ");

@@ -17,6 +17,7 @@ import type { PhaseComparison } from "./state/compare-phases.js";
 import type { SessionHead } from "./state/head.js";
 import { isOneOf, type PhasedSession, requireEvent } from "./state/machine.js";
 import { acceptRefusal, moveTo } from "./state/migration.js";
+import { inRanges } from "./state/ranges.js";
 import type { TaskPairs } from "./state/task-notes.js";
 import { type PhaseView, type StateView, viewPhase, viewState } from "./views.js";
 
@@ -264,6 +265,10 @@ export interface MigrationView {
   readonly returnsTo?: number;
   /** The names of the differences that `migrate` refuses unless they are accepted. */
   readonly needsAccept: readonly string[];
+  /** The names of completed phases that the session would have to do again. Missing if there are none. */
+  readonly again?: readonly string[];
+  /** The children that would count for nothing any more and are not completed. None if missing. */
+  readonly childrenLeft?: readonly OpenChild[];
 }
 
 export async function viewMigration(
@@ -280,15 +285,28 @@ export async function viewMigration(
   if (move instanceof Error) throw move;
   const refusal = acceptRefusal(accept, move.phases);
   if (refusal !== undefined) throw refusal;
-  const { phases, needsAccept, place, staysInPhase } = move;
+  const { phases, needsAccept, place, places, staysInPhase } = move;
   const entered = staysInPhase ? undefined : after.phases[landing(place, after, skips)]?.number;
+  const kept = new Set([...places.map(([from]) => from), ...goneFrom(before, phases)]);
+  const again = before.phases.flatMap(({ name }, from) =>
+    inRanges(session.head.completed, from) && !kept.has(from) ? [name] : [],
+  );
+  const childrenLeft = staysInPhase ? undefined : await childrenOf(context, session.head);
   return {
     from: session.head.revision,
     to: after.revision,
     phases,
     ...(entered !== undefined && { returnsTo: entered }),
     needsAccept,
+    ...(again.length > 0 && { again }),
+    ...(childrenLeft && { childrenLeft }),
   };
+}
+
+/** Returns the positions of the phases that the newer definition does not have. */
+function goneFrom({ phases }: WorkflowStructure, compared: readonly PhaseComparison[]): readonly number[] {
+  const gone = new Set(compared.flatMap(({ is, was }) => (is === "gone" ? [was] : [])));
+  return phases.flatMap(({ number }, from) => (gone.has(number) ? [from] : []));
 }
 
 /** Returns the newest definition of a session's workflow, with its plan, if the host can run it. */

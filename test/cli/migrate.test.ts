@@ -38,6 +38,13 @@ describe("phasegate migrate", () => {
     expect(await cli(ahead)).toEqual({ code: 0, stderr: "", stdout: `${ahead}: nothing to do\n` });
   });
 
+  it("says which completed phases are to be done again", async () => {
+    const { cli, change, ahead } = await aState();
+    await change("Write", "Model", "Ship");
+    expect((await cli(ahead, "--dry-run")).stdout).toContain("would go on in its phase; to do again: Model; 2 diff");
+    expect((await cli(ahead)).stdout).toContain("active in phase 1; to do again: Model\n");
+  });
+
   it("says if no open session is on a workflow", async () => {
     const { cli, engine, ahead, fresh } = await aState();
     for (const id of [ahead, fresh]) await engine.session(id).delete({ by: "ann" });
@@ -51,7 +58,7 @@ describe("phasegate migrate", () => {
     const dry = await cli("--workflow", "flow_v1", "--dry-run");
     expect(dry).toMatchObject({ code: 0, stderr: "" });
     expect(dry.stdout).toContain(
-      `would go on in phase 1; 3 differences:\n  Survey is new\n  Model is phase 2, not 1\n`,
+      `would go on in phase 1; to do again: Model; 3 differences:\n  Survey is new\n  Model is phase 2, not 1\n`,
     );
     const { head } = await engine.session(ahead).state();
     expect(head.phase).toBe(2);
@@ -59,7 +66,10 @@ describe("phasegate migrate", () => {
     expect(JSON.parse(done.stdout)).toMatchObject({
       ...{ command: "migrate", by: "ann", refused: [] },
       done: expect.arrayContaining([
-        { sessionId: ahead, moved: true, from: head.revision, to: expect.any(String), status: "active", phase: 1 },
+        {
+          ...{ sessionId: ahead, moved: true, from: head.revision, to: expect.any(String) },
+          ...{ status: "active", phase: 1, again: ["Model"] },
+        },
         { sessionId: fresh, moved: true, from: head.revision, to: expect.any(String), status: "active", phase: 1 },
       ]),
     });
