@@ -328,7 +328,11 @@ async function lookInto(pack: Pack, { roots }: PackProject, terminal: Terminal):
     for (const structure of structures) {
       const { type, phases, extends: from } = structure;
       const own = await isFolder(join(roots.root, WORKFLOWS, type));
-      const hidden = own ? `; ${WORKFLOWS}/${type} of this project counts in its place` : "";
+      const isStarter = await isFolder(join(startersFolder(), type));
+      const starter = isStarter
+        ? "; it takes the place of the starter of this name, also where another workflow extends that"
+        : "";
+      const hidden = own ? `; ${WORKFLOWS}/${type} of this project counts in its place` : starter;
       const base = from === undefined ? "" : `, extends ${printable(from.type)}`;
       print(terminal, `  workflow ${printable(type)}: ${counted(phases.length, "phase")}${base}${hidden}`);
       for (const { message, hint = "" } of weakerGates(structure)) {

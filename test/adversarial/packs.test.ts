@@ -126,6 +126,12 @@ describe("a pack", () => {
     expect(answer).toMatchObject({ checkpoint_passed: false });
   });
 
+  it("that has a workflow of the name of a starter says that it takes its place", async () => {
+    const project = await aProjectWithPack(aPack({ type: "code_review", gate: WEAK }));
+    const { stdout } = await project.run("add", "acme", "--yes");
+    expect(stdout).toContain("workflow code_review: 1 phase; it takes the place of the starter of this name");
+  });
+
   it("does not have its scripts run when it is installed", async () => {
     const project = await aProjectWithPack({});
     const folder = join(project.home, "scripted");
