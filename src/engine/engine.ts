@@ -5,11 +5,11 @@
  * - watch.ts: which commits a watch yields
  */
 import { type Actor, type Authorize, type Caller, callerOf, maySee } from "../ports/actor.js";
-import type { Commit, SessionQuery, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
+import type { Commit, SessionSummary, StorageAdapter, WatchOptions } from "../ports/storage-adapter.js";
 import type { Failures, Listener, Notifier } from "../runtime/notifier.js";
 import type { OperationMetrics, Operations } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
-import type { ListedSession, SessionPage } from "./lists.js";
+import type { ListedSession, ListQuery, SessionPage } from "./lists.js";
 import { type WatchQuery, watchSessions } from "./watch.js";
 
 /**
@@ -54,7 +54,7 @@ type Shown = { readonly summary: SessionSummary };
 interface Shell<Names, Seen> {
   readonly storage: StorageAdapter;
   on<N extends keyof Names & string>(name: N, listener: Listener<Names[N]>): () => void;
-  list(query: SessionQuery): Promise<SessionPage>;
+  list(query: ListQuery): Promise<SessionPage>;
   watch(query: WatchQuery, options: WatchOptions): AsyncIterableIterator<Seen>;
   metrics(): Record<string, OperationMetrics>;
   failed(operation: string, error: unknown, sessionId: string | undefined): void;
@@ -131,7 +131,7 @@ export class SessionEngine<Names, Seen> {
    * passed a gate with an approval that this host does not accept, is listed in `broken` and reported to `security` listeners.
    * @throws {PhasegateError} `CURSOR_INVALID` when `query.cursor` is not a cursor of this storage.
    */
-  listSessions(query: SessionQuery = {}): Promise<SessionPage> {
+  listSessions(query: ListQuery = {}): Promise<SessionPage> {
     return this.#shell.list(query);
   }
 

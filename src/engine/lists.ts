@@ -65,14 +65,25 @@ export interface Listing {
   readonly onBroken?: (error: AnyPhasegateError) => void;
 }
 
+/** Selects sessions, and a page of them. */
+export interface ListQuery extends SessionQuery {
+  /** False if the number of all matches is not wanted: some storages must read all sessions for it. Default: true. */
+  readonly total?: boolean;
+}
+
 /** Lists the sessions that a caller may see as their logs have them, with the number of all matches. */
-export async function listSessions(listing: Listing, query: SessionQuery): Promise<SessionPage> {
+export async function listSessions(
+  listing: Listing,
+  { total: isCounted = true, ...query }: ListQuery,
+): Promise<SessionPage> {
   checkQuery("listSessions", query);
   const { storage, kind, caller, lookAt, onBroken } = listing;
   const own = { ...query, kind };
   const page = await checkedPage(await listSeen(storage, caller, own), query, lookAt, onBroken);
   const counted = seenQuery(caller, own);
-  return counted === undefined ? page : withTotal({ list: (part) => listSeen(storage, caller, part) }, counted, page);
+  return counted === undefined || !isCounted
+    ? page
+    : withTotal({ list: (part) => listSeen(storage, caller, part) }, counted, page);
 }
 
 /**

@@ -21,6 +21,7 @@ export function listSessions(index: SessionIndex, query: URLSearchParams, now: n
   checkChoices(filter);
   const order = orderOf(query);
   if (order === undefined) throw badFilter("sort", `one of ${SORTS.join(", ")}, with - before it for the last first`);
+  const orderName = `${order.isDescending ? "-" : ""}${order.sort}`;
   const seconds = secondsIn(filter);
   const { status: _, stuck: __, ...others } = filter;
   // The numbers of the tabs are those of the other filters.
@@ -29,7 +30,7 @@ export function listSessions(index: SessionIndex, query: URLSearchParams, now: n
     (session) => isChosen(session, filter) && (seconds === undefined || isStuck(session, seconds, now)),
   );
   const given = query.get("cursor");
-  const last = given ? readCursor(given) : undefined;
+  const last = given ? readCursor(given, orderName) : undefined;
   const sorted = chosen
     .map((session) => ({ session, position: positionOf(session, order) }))
     .filter(({ position }) => last === undefined || comparePositions(position, last, order) > 0)
@@ -40,7 +41,7 @@ export function listSessions(index: SessionIndex, query: URLSearchParams, now: n
   const count = (is: (session: ListedSession) => boolean) => sessions.filter(is).length;
   return {
     items: shown.map(({ session }) => session),
-    cursor: end === undefined || sorted.length <= limit ? undefined : encode(end),
+    cursor: end === undefined || sorted.length <= limit ? undefined : encode(end, orderName),
     total: chosen.length,
     counts: {
       all: sessions.length,
@@ -110,21 +111,23 @@ export async function kindOf(sources: readonly Source[], id: string): Promise<Ki
   return kind;
 }
 
-/** The position of the last session of a page: those behind it follow, whatever was started, deleted or changed since. */
-const cursorSchema = z.tuple([z.string(), z.string(), z.string()]);
+/** The order, and the position of the last session of a page: those behind it follow, whatever was started or changed since. */
+const cursorSchema = z.tuple([z.string(), z.tuple([z.string(), z.string(), z.string()])]);
 
-function encode(position: Position): string {
-  const bytes = new TextEncoder().encode(JSON.stringify(position));
+function encode(position: Position, order: string): string {
+  const bytes = new TextEncoder().encode(JSON.stringify([order, position]));
   return btoa(String.fromCharCode(...bytes))
     .replace(/[+]/g, "-")
     .replace(/[/]/g, "_")
     .replaceAll("=", "");
 }
 
-function readCursor(text: string): Position {
+function readCursor(text: string, order: string): Position {
   try {
     const bytes = Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (one) => one.charCodeAt(0));
-    return cursorSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
+    const [given, position] = cursorSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
+    if (given !== order) throw new TypeError(`the cursor is of the order ${given}`);
+    return position;
   } catch (cause) {
     throw new PhasegateError("CURSOR_INVALID", "the cursor does not belong to this list", {
       remedy: "Begin at the first page.",

@@ -52,10 +52,18 @@ export interface Source {
 export function sourcesOf({ engine, routed, recorded }: InspectorSources, actor?: Actor): readonly Source[] {
   const sources: Source[] = [];
   if (engine !== undefined) {
-    sources.push({ kind: "phased", storage: storageOf(engine), list: (query) => engine.listSessions(query) });
+    sources.push({
+      kind: "phased",
+      storage: storageOf(engine),
+      list: (query) => engine.listSessions({ ...query, total: false }),
+    });
   }
   if (routed !== undefined) {
-    sources.push({ kind: "routed", storage: storageOf(routed), list: (query) => routed.listSessions(query) });
+    sources.push({
+      kind: "routed",
+      storage: storageOf(routed),
+      list: (query) => routed.listSessions({ ...query, total: false }),
+    });
   }
   if (recorded !== undefined) {
     const reader = new RecordedReader(recorded, actor);
@@ -82,7 +90,7 @@ export class RecordedReader {
   list(query: SessionQuery): Promise<SessionPage> {
     const { kind } = recordedMachine;
     const lookAt = (id: SessionId) => this.lookAt(id);
-    return listSessions({ storage: this.#storage, kind, caller: this.#caller, lookAt }, query);
+    return listSessions({ storage: this.#storage, kind, caller: this.#caller, lookAt }, { ...query, total: false });
   }
 
   /** Returns the entry of a session in a list; undefined if the session does not exist. */

@@ -29,6 +29,8 @@ export const STANDING_WORDS: Readonly<Record<Standing, string>> = {
 /** Returns a session's standing in words: `Needs you`, `Refused 2 of 3`. */
 export function standingText(session: ListedSession): string {
   const standing = standingOf(session);
-  const { attempts = 0, limit } = session.refused ?? {};
-  return standing === "refused" && attempts > 0 ? `Refused ${attempts} of ${limit}` : STANDING_WORDS[standing];
+  const { attempts, limit } = session.refused ?? { attempts: 0, limit: 0 };
+  if (standing !== "refused" || attempts === 0) return STANDING_WORDS[standing];
+  // Whoever lists may have another limit than the server that counts.
+  return attempts > limit ? `Refused ${attempts} times` : `Refused ${attempts} of ${limit}`;
 }

@@ -1,28 +1,19 @@
 /** When a session was refused, and when it waited: for a person, or because somebody had paused it. */
 import type { Session } from "../phased/session.js";
-import type { SessionCommit } from "../phased/state/machine.js";
+import { isWaiverOpen } from "../phased/state/commands.js";
+import type { SessionHead } from "../phased/state/head.js";
 import type { Times } from "./model.js";
 
-type EventType = SessionCommit["events"][number]["type"];
+type Wait = Times["waits"][number];
 
-/** What begins each wait, and what ends it. A session that goes elsewhere waits for nothing more. */
-const BEGIN: Partial<Record<EventType, Times["waits"][number]["for"]>> = {
-  approval_requested: "approval",
-  waiver_requested: "waiver",
-  paused: "paused",
-};
-const END: Partial<Record<EventType, readonly Times["waits"][number]["for"][]>> = {
-  approved: ["approval"],
-  denied: ["approval"],
-  waiver_granted: ["waiver"],
-  waiver_denied: ["waiver"],
-  resumed: ["paused"],
-  gate_passed: ["approval", "waiver"],
-  gate_overridden: ["approval", "waiver"],
-  phase_skipped: ["approval", "waiver"],
-  rolled_back: ["approval", "waiver"],
-  failed: ["approval", "waiver"],
-};
+/** Returns what a session waits for in a state, with what tells one wait from the next. */
+function waitsIn(head: SessionHead): Partial<Record<Wait["for"], string | number>> {
+  return {
+    approval: head.status === "active" ? head.awaiting?.version : undefined,
+    waiver: isWaiverOpen(head) ? head.waiver?.version : undefined,
+    paused: head.status === "paused" ? head.pausedAt : undefined,
+  };
+}
 
 /** As many commits are looked at, the newest. */
 const COMMITS_MAX = 500;
@@ -30,16 +21,20 @@ const COMMITS_MAX = 500;
 export async function timesOf(session: Session): Promise<Times> {
   const commits = await session.commits({ limit: COMMITS_MAX });
   const refusals: string[] = [];
-  const waits: { for: Times["waits"][number]["for"]; from: string; to?: string }[] = [];
-  for (const { at, events } of commits.toReversed()) {
-    for (const { type } of events) {
-      if (type === "gate_failed") refusals.push(at);
-      for (const ended of END[type] ?? []) {
-        const open = waits.findLast((one) => one.for === ended && one.to === undefined);
-        if (open !== undefined) open.to = at;
-      }
-      const begun = BEGIN[type];
-      if (begun !== undefined) waits.push({ for: begun, from: at });
+  const waits: (Wait & { to?: string })[] = [];
+  const open = new Map<Wait["for"], { readonly key: string | number; readonly wait: Wait & { to?: string } }>();
+  for (const { at, events, head } of commits.toReversed()) {
+    if (events.some(({ type }) => type === "gate_failed")) refusals.push(at);
+    const now = waitsIn(head);
+    for (const what of ["approval", "waiver", "paused"] as const) {
+      const [before, key] = [open.get(what), now[what]];
+      if (before?.key === key) continue;
+      if (before !== undefined) before.wait.to = at;
+      open.delete(what);
+      if (key === undefined) continue;
+      const wait: Wait & { to?: string } = { for: what, from: at };
+      waits.push(wait);
+      open.set(what, { key, wait });
     }
   }
   return { refusals, waits };

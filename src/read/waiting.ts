@@ -83,9 +83,14 @@ function nameOf(state: StateView, phase: number): string {
 /** As many readers are remembered. One that is forgotten reads for itself. */
 const READERS_MAX = 1000;
 
+interface Reader {
+  indexNow: () => SessionIndex;
+  readonly read: () => Promise<Inbox>;
+}
+
 /** Reads the inbox once for all who ask at the same time and see the same. */
 export class Inboxes {
-  readonly #reads = new RecentMap<string, () => Promise<Inbox>>(READERS_MAX);
+  readonly #readers = new RecentMap<string, Reader>(READERS_MAX);
 
   /** `who` names those who may see all that is in these sources, and nothing else; `indexNow` returns those sessions. */
   read(
@@ -94,9 +99,12 @@ export class Inboxes {
     sources: readonly Source[],
     indexNow: () => SessionIndex,
   ): Promise<Inbox> {
-    const read = this.#reads.get(who) ?? shared(() => inboxOf(engines, sources, indexNow()));
-    this.#reads.set(who, read);
-    return read();
+    const known = this.#readers.get(who);
+    // Of those who see the same, the last one may have an index.
+    const reader: Reader = known ?? { indexNow, read: shared(() => inboxOf(engines, sources, reader.indexNow())) };
+    reader.indexNow = indexNow;
+    this.#readers.set(who, reader);
+    return reader.read();
   }
 }
 

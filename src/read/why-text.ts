@@ -2,12 +2,16 @@
 import type { Why } from "./model.js";
 import { STANDING_WORDS } from "./standing.js";
 
+/** A host with another limit than the server counts more attempts than its own limit allows: then it does not know the server's. */
+function attemptsText({ attempts, limit }: NonNullable<Why["attempts"]>): string {
+  return attempts > limit ? `${attempts} attempts` : `${attempts} of ${limit} attempts`;
+}
+
 /** Returns why a session stands where it stands, in one sentence: `Paused by ann: design review is on Thursday`. */
 export function whyText({ standing, at, by, reason, attempts, waits }: Why): string {
   const where = at === undefined ? "" : ` at ${at}`;
   const why = reason === undefined ? "" : `: ${reason}`;
-  const used =
-    attempts === undefined || attempts.attempts === 0 ? "" : `${attempts.attempts} of ${attempts.limit} attempts`;
+  const used = attempts === undefined || attempts.attempts === 0 ? "" : attemptsText(attempts);
   const counted = used === "" ? "" : `${/[.!?]$/.test(why) ? "" : "."} ${used}`;
   if (standing === "working") return at === undefined ? "Working" : `Works on ${at}`;
   if (standing === "paused") return `Paused${by === undefined ? where : ` by ${by}`}${why}`;

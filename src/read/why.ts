@@ -14,7 +14,9 @@ export function whyPhased(summary: ListedSession, state: StateView, attempts: re
   const at = `${summary.current} ${summary.phaseName ?? ""}`.trim();
   if (standing === "done" || standing === "deleted") return { standing };
   if (standing === "paused") {
-    const { by, note } = attempts.flatMap(({ notes = [] }) => notes).findLast(({ event }) => event === "paused") ?? {};
+    const { pausedAt, note } = state.head.status === "paused" ? state.head : {};
+    const notes = attempts.flatMap(({ notes = [] }) => notes);
+    const { by } = notes.findLast((one) => one.event === "paused" && one.at === pausedAt) ?? {};
     return { standing, at, by, reason: cut(note) };
   }
   const asked = state.awaiting ?? state.awaitingWaiver;

@@ -196,8 +196,8 @@ describe("phasegate show", () => {
     expect(stdout.replace(/· .*tests_pass.*/g, "· tests_pass")).toBe(
       [
         ID,
-        "  status    Paused, in phase 2 of 2: Ship",
-        "  note      waiting for a key",
+        "  status    Paused at 2 Ship: waiting for a key",
+        "  phase     2 of 2: Ship",
         "  workflow  Two phases (two_phases, revision 1)",
         "  target    src/a.ts",
         "  created   2026-03-04 05:06:07Z",
@@ -246,7 +246,9 @@ describe("phasegate show", () => {
       await engine.session(done).completePhase(2, {});
     });
     const failed = await run("show", idOn("two_phases_failed", 1), "--state", state);
-    expect(failed.stdout).toMatch(/status {4}Failed, in phase 1 of 2: Build\n[\s\S]*✗ Phase 1[\s\S]*○ Phase 2/);
+    expect(failed.stdout).toMatch(
+      /status {4}Failed at 1 Build: .*3 of 3 attempts\n {2}phase {5}1 of 2: Build\n[\s\S]*✗ Phase 1[\s\S]*○ Phase 2/,
+    );
     const done = await run("show", idOn("two_phases_done", 2), "--state", state);
     expect(done.stdout).toMatch(/status {4}Done\n[\s\S]*» Phase 1[\s\S]*✓ Phase 2[\s\S]*skipped/);
   });

@@ -44,6 +44,7 @@ describe("the list of sessions", () => {
     const second = await get<SessionList>(`sessions?sort=target&limit=2&cursor=${first.cursor}`);
     expect([...first.items, ...second.items].map(({ sessionId }) => sessionId)).toEqual([a, b, c]);
     expect(second.cursor).toBeUndefined();
+    await expect(get(`sessions?sort=-target&limit=2&cursor=${first.cursor}`)).rejects.toThrow("400");
   });
 
   it("counts those that need somebody, have failed or are stuck, whatever tab is open", async () => {

@@ -51,7 +51,7 @@ describe("session.migration", () => {
     );
     const session = engine.session(sessionId);
     expect(await session.migration()).toEqual({
-      ...{ from: "1", to: "2", returnsTo: 1, needsAccept: ["Model"] },
+      ...{ from: "1", to: "2", returnsTo: 1, needsAccept: ["Model"], again: ["Draft"] },
       phases: [
         { name: "Survey", will: 1, is: "new" },
         { name: "Draft", was: 2, will: 2, is: "changed", what: ["tasks"] },

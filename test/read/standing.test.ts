@@ -21,6 +21,7 @@ describe("how a session stands", () => {
     [{}, "working", "Working"],
     [{ refused: REFUSED }, "refused", "Refused 2 of 3"],
     [{ refused: { attempts: 0, limit: 3 } }, "refused", "Refused"],
+    [{ refused: { attempts: 25, limit: 3 } }, "refused", "Refused 25 times"],
     [{ refused: REFUSED, waitsFor: ["waiver"] }, "needs_you", "Needs you"],
     [{ waitsFor: ["host"] }, "needs_you", "Needs you"],
     [{ status: "paused", waitsFor: ["waiver"] }, "paused", "Paused"],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PhasedDetail, RoutedDetail, Why } from "../../src/read/model.js";
+import type { PhasedDetail, RoutedDetail, Times, Why } from "../../src/read/model.js";
 import { whyText } from "../../src/read/why-text.js";
 import { makeHouse } from "../inspector/house.js";
 
@@ -41,6 +41,30 @@ describe("why a session stands where it stands", () => {
     expect(whyText(why)).toBe(text);
   });
 
+  it("has waits that end: with a refusal, with another request, and while it is paused", async () => {
+    const { engine, get } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    const session = engine.session(sessionId);
+    const waits = async () =>
+      (await get<Times>(`sessions/${sessionId}/times`)).waits.map((one) => [one.for, "to" in one]);
+    for (const note of ["a", "b"]) await session.completePhase(1, { tests_pass: true, note });
+    expect(await waits()).toEqual([
+      ["approval", true],
+      ["approval", false],
+    ]);
+    await session.completePhase(1, { tests_pass: false });
+    expect(await waits()).toEqual([
+      ["approval", true],
+      ["approval", true],
+    ]);
+    await session.completePhase(1, { tests_pass: true });
+    await session.pause();
+    expect((await waits()).slice(2)).toEqual([
+      ["approval", true],
+      ["paused", false],
+    ]);
+  });
+
   it("is read from the session: what was found, asked and said", async () => {
     const { engine, routed, get } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
@@ -50,6 +74,9 @@ describe("why a session stands where it stands", () => {
     expect(await sentence(sessionId)).toMatch(/^Refused at 1 Build: .*summary.* 1 of 3 attempts$/);
     await engine.session(sessionId).pause({ by: "ann", note: "lunch" });
     expect(await sentence(sessionId)).toBe("Paused by ann: lunch");
+    await engine.session(sessionId).resume({});
+    await engine.session(sessionId).pause();
+    expect(await sentence(sessionId)).toBe("Paused at 1 Build");
     await engine.session(sessionId).resume({});
     for (let left = 2; left > 0; left -= 1) await engine.session(sessionId).completePhase(1, {});
     expect(await sentence(sessionId)).toMatch(/^Failed at 1 Build: .* 3 of 3 attempts$/);

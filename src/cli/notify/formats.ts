@@ -11,7 +11,7 @@ export function jsonOf(message: Message): object {
 
 export const BODIES: Readonly<Record<Format, (message: Message) => object>> = {
   json: jsonOf,
-  slack: (message) => ({ text: withLink(inSlack(message.text), message) }),
+  slack: (message) => ({ text: withLink(inSlack(message.text), message), mrkdwn: false }),
   mattermost: (message) => ({ text: withLink(inMarkdown(message.text), message) }),
   discord: (message) => ({ content: withLink(inMarkdown(message.text), message), allowed_mentions: { parse: [] } }),
   teams: (message) => ({
@@ -41,10 +41,15 @@ const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", 
 
 /** The characters with which links and mentions begin and end in Slack. */
 function inSlack(text: string): string {
-  return text.replace(/[&<>]/g, (character) => ENTITIES[character] ?? "");
+  return withoutLinks(text.replace(/[&<>]/g, (character) => ENTITIES[character] ?? ""));
+}
+
+/** Chats make links of addresses. With a blank of no width in it, a text is none. */
+function withoutLinks(text: string): string {
+  return text.replaceAll("://", ":\u200b//").replace(/\bwww\./gi, "$&\u200b");
 }
 
 /** A line can't begin a heading or a list. No escape keeps Mattermost from a mention, but a blank of no width does. */
 function inMarkdown(text: string): string {
-  return text.replace(/[\\`*_[\]<>~|]/g, "\\$&").replaceAll("@", "@\u200b");
+  return withoutLinks(text.replace(/[\\`*_[\]<>~|]/g, "\\$&").replaceAll("@", "@\u200b"));
 }

@@ -18,12 +18,12 @@ it("a program gets the members of Standard Webhooks, with an id and a line for p
 });
 
 it("in Slack an agent's words are no link and no mention", () => {
-  const text = `Waiver of a_b asked: &lt;!channel&gt; @everyone [Approve](https://evil.example) &lt;https://evil.example|here&gt; **now** ${LINK}`;
-  expect(BODIES.slack(asked)).toEqual({ text });
+  const text = `Waiver of a_b asked: &lt;!channel&gt; @everyone [Approve](https:\u200b//evil.example) &lt;https:\u200b//evil.example|here&gt; **now** ${LINK}`;
+  expect(BODIES.slack(asked)).toEqual({ text, mrkdwn: false });
 });
 
 it("in Mattermost and Discord an agent's words are no link, no mention and no markup", () => {
-  const text = `Waiver of a\\_b asked: \\<!channel\\> @\u200beveryone \\[Approve\\](https://evil.example) \\<https://evil.example\\|here\\> \\*\\*now\\*\\* ${LINK}`;
+  const text = `Waiver of a\\_b asked: \\<!channel\\> @\u200beveryone \\[Approve\\](https:\u200b//evil.example) \\<https:\u200b//evil.example\\|here\\> \\*\\*now\\*\\* ${LINK}`;
   expect(BODIES.mattermost(asked)).toEqual({ text });
   expect(BODIES.discord(asked)).toEqual({ content: text, allowed_mentions: { parse: [] } });
 });

@@ -163,7 +163,7 @@ describe("a message to an address", () => {
     const { outbox } = outboxTo(at(url, { format: "slack", keys: [] }));
     outbox.add(aMessage());
     await outbox.empty();
-    expect(received.map(({ text }) => text)).toEqual(['{"text":"Session failed"}']);
+    expect(received.map(({ text }) => text)).toEqual(['{"text":"Session failed","mrkdwn":false}']);
     expect(received[0]?.headers).not.toHaveProperty("webhook-signature");
   });
 });
