@@ -30,7 +30,7 @@ const folder = crowded === -1 ? "docs/images" : process.argv[crowded + 1];
 mkdirSync(folder, { recursive: true });
 
 // The sessions of the pictures were begun a while ago, and go on by a little with each look at the clock.
-let ahead = crowded === -1 ? 3_000_000 : 0;
+let ahead = crowded === -1 ? 3_000_000 : 40 * 86_400_000;
 const now = () => {
   ahead = Math.max(0, ahead - 40_000);
   return Date.now() - ahead;
@@ -91,5 +91,6 @@ async function takeCrowded({ long, large }) {
     });
     await take("statistics", `${form}-statistics`);
     await take("workflows", `${form}-workflows`);
+    await take("workflows/change", `${form}-workflow`);
   }
 }

@@ -147,19 +147,36 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await expect.poll(() => page.locator("h1").innerText()).toBe("Release");
     });
 
-    it("statistics, with a plot that is loaded when it is needed", async () => {
-      const asked: string[] = [];
-      tab.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-      await tab.visit("workflows");
-      expect(asked).not.toContain("/inspector/plots.js");
+    it("statistics, whose numbers lead to the sessions", async () => {
       await tab.visit("statistics");
-      await tab.page.waitForSelector(".plot canvas");
-      expect(asked).toContain("/inspector/plots.js");
-      await expect.poll(() => tab.page.locator(".figures").first().innerText()).toMatch(/Build and test.*coverage/s);
-      expect(await tab.page.locator(".figures").first().innerText()).toContain("cost: 0.25 in all, median 0.25");
+      await expect
+        .poll(() => tab.page.locator(".tiles").innerText())
+        .toMatch(
+          /^1\nDone in 7 days\n66 %\nPassed at the first attempt\n.*\nMedian time from start to end\n2\nWaiting for a person$/,
+        );
+      expect(await tab.page.locator(".chart svg").getAttribute("role")).toBe("img");
+      expect(await tab.page.locator(".chart title").first().textContent()).toContain("6 started, 1 completed");
+      expect(await tab.page.locator(".chart rect:is(.started, .completed)").count()).toBe(2);
+      await expect.poll(() => tab.page.locator(".by-phase").first().innerText()).toMatch(/Build and test.*coverage/s);
+      expect(await tab.page.locator(".by-phase").first().innerText()).toContain("cost: 0.25 in all, median 0.25");
       await tab.page.getByLabel("Workflow").selectOption("release.v2");
-      await tab.page.waitForFunction(() => document.querySelectorAll(".figures").length === 1);
+      await tab.page.waitForFunction(() => document.querySelectorAll(".by-phase").length === 1);
       expect(new URL(tab.page.url()).search).toBe("?workflow=release.v2");
+      await tab.visit("statistics?workflow=change");
+      const rows = () => tab.page.locator(".sessions tbody tr").count();
+      await tab.page
+        .getByRole("row", { name: /^2\. Plan/ })
+        .getByRole("link", { name: "1" })
+        .click();
+      await settled(tab.page);
+      expect(await tab.page.locator(".sessions .c-phase").last().innerText()).toContain("Plan");
+      await expect.poll(rows).toBe(1);
+      await tab.page.goBack();
+      await tab.page.locator(".tiles").getByRole("link", { name: "2" }).click();
+      await settled(tab.page);
+      await expect
+        .poll(() => tab.page.locator(".sessions .c-status").allInnerTexts())
+        .toEqual(["Status", "Needs you", "Needs you"]);
     });
 
     it("filters that stand in the URL, and goes back and forward", async () => {

@@ -1,6 +1,7 @@
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { ScriptedDecider } from "phasegate/ai";
 import { createRoutedEngine } from "phasegate/routed";
+import { FakeClock } from "phasegate/testing";
 import { describe, expect, it, vi } from "vitest";
 import type { About, WorkflowDetail, WorkflowList, WorkflowView } from "../../src/inspector/wire.js";
 import type {
@@ -16,7 +17,7 @@ import type {
 } from "../../src/read/model.js";
 import { askingFiles } from "../support/approvals.js";
 import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
-import { built } from "../support/workflows.js";
+import { built, twoPhases } from "../support/workflows.js";
 import { makeHouse, ORIGIN, TOKEN } from "./house.js";
 
 const ASKING_GARDEN = gardenWith({ ...DEPTH_GATE, approval: { prompt: "Is it deep enough?" } });
@@ -325,12 +326,33 @@ describe("statistics", () => {
     await engine.session(sessionId).completePhase(1, built);
     expect(await get<StatisticsView>("statistics")).toMatchObject({
       workflows: [{ workflowType: "two_phases", phases: [{ phase: 1, completed: 1 }, { phase: 2 }] }],
-      days: [{ started: 1, completed: 0 }],
-      plotted: 1,
+      ...{ counted: 1, days: [{ started: 1, completed: 0 }], completedLately: 0, needsYou: 0 },
     });
     await engine.session(sessionId).completePhase(2, {});
-    expect(await get<StatisticsView>("statistics?workflow=two_phases")).toMatchObject({ days: [{ completed: 1 }] });
-    expect(await get<StatisticsView>("statistics?workflow=none")).toMatchObject({ workflows: [], days: [] });
+    const found = await get<StatisticsView>("statistics?workflow=two_phases");
+    expect(found).toMatchObject({ days: [{ completed: 1 }], completedLately: 1, medianSeconds: expect.any(Number) });
+    expect(await get<StatisticsView>("statistics?workflow=none")).toMatchObject({
+      ...{ workflows: [], counted: 0, days: [], completedLately: 0 },
+    });
+  });
+
+  it("say how long sessions take from start to end, which ended in the last week, and which wait for a person", async () => {
+    const clock = new FakeClock();
+    const content = new MemoryContent({ workflows: [twoPhases], sources: { asking: askingFiles } });
+    const engine = createEngine({ storage: new MemoryStorage(), content, clock, allowUnsignedApprovals: true });
+    const { get } = await makeHouse({ engine, clock });
+    const finish = async (seconds: number) => {
+      const { sessionId } = await engine.start({ workflowType: "two_phases", target: `src/${seconds}.ts` });
+      await engine.session(sessionId).completePhase(1, built);
+      clock.advance(seconds * 1000);
+      await engine.session(sessionId).completePhase(2, {});
+    };
+    for (const seconds of [60, 240, 7 * 86_400, 120]) await finish(seconds);
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/b.ts" });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
+    expect(await get<StatisticsView>("statistics")).toMatchObject({
+      ...{ counted: 5, completedLately: 2, medianSeconds: 120, needsYou: 1 },
+    });
   });
 });
 
