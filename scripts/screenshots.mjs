@@ -91,6 +91,6 @@ async function takeCrowded({ long, large }) {
     });
     await take("statistics", `${form}-statistics`);
     await take("workflows", `${form}-workflows`);
-    await take("workflows/change", `${form}-workflow`);
+    await take("workflows/train", `${form}-workflow`);
   }
 }

@@ -125,6 +125,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
           expect.stringMatching(/^half_done \d+ errors?/),
           expect.stringContaining("Change"),
           expect.stringMatching(/^Release \d+ warnings /),
+          expect.stringMatching(/^Release train \d+ warnings /),
           expect.stringMatching(/^SUPPORT ok /),
         ]);
       await page.getByRole("link", { name: "half_done" }).click();
@@ -132,12 +133,12 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await page.getByText('there is no "phases/2/phase.md"').waitFor();
       await picture(page, "workflow-broken");
       await page.goBack();
-      await page.getByRole("link", { name: "Release" }).click();
+      await page.getByRole("link", { name: "Release", exact: true }).click();
       await settled(page);
       await expect.poll(() => page.locator("h1").innerText()).toBe("Release");
       await expect
         .poll(() => page.locator(".definitions").innerText())
-        .toMatch(/percent_gte_80.*tests.*\["npm","test"\]/s);
+        .toMatch(/percent of lines coverage: a number\n+Rule: percent_gte_80\n[^]*Checked by tests\n+Parameters/);
       await page.getByRole("button", { name: "Copy as Mermaid" }).click();
       await page.getByRole("button", { name: "Copied" }).waitFor();
       expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^flowchart TD\n/);
@@ -145,6 +146,27 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await page.reload();
       await settled(page);
       await expect.poll(() => page.locator("h1").innerText()).toBe("Release");
+    });
+
+    it("a gate in the author's words, its parameters on demand, and a link to the workflow that a phase is", async () => {
+      const { page } = tab;
+      await tab.visit("workflows/train");
+      const phases = page.locator(".definitions > li");
+      const gate = phases.first().locator(".gate");
+      await expect
+        .poll(() => gate.innerText())
+        .toMatch(
+          /^The files to change\. files: a list\n+No more files than one train can carry\. Rule: few\n+Parameters\n/,
+        );
+      expect(await gate.innerText()).toContain("As many files as planned. Rule: size(");
+      expect(await gate.innerText()).toMatch(/All tests pass\. Checked by tests\n+Parameters$/);
+      expect(await gate.innerText()).not.toContain("test:all");
+      await gate.getByText("Parameters").last().click();
+      await expect.poll(() => gate.innerText()).toContain("test:all");
+      await picture(page, "gate");
+      expect(await phases.last().innerText()).toContain("is completed, once for each item of artifacts.collect.files.");
+      await phases.last().getByRole("link", { name: "change" }).click();
+      await expect.poll(() => page.locator("h1").innerText()).toBe("Change");
     });
 
     it("statistics, whose numbers lead to the sessions", async () => {

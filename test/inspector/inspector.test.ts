@@ -277,11 +277,47 @@ describe("workflows", () => {
     ]);
     const asking = await get<WorkflowDetail>("workflows/asking");
     expect(asking.phases[0]?.gate).toEqual([
-      { what: "field", name: "tests_pass", text: "boolean: all of them" },
-      { what: "approval", name: "", text: "Is the plan good enough to build? (ann, bob)" },
+      {
+        ...{ what: "field", name: "tests_pass", type: "boolean", required: true, description: "all of them" },
+        ...{ rules: [], checks: [] },
+      },
+      { what: "approval", approval: { prompt: "Is the plan good enough to build?", approvers: ["ann", "bob"] } },
     ]);
     expect(asking.mermaid).toContain("flowchart TD");
     await expect(get("workflows/none")).rejects.toThrow("404");
+  });
+
+  it("have the rules and checks of a field with it, and the workflow that a phase is", async () => {
+    const names = ["Check", "Review", "Ship"];
+    const checked = {
+      "metadata.json": JSON.stringify({
+        ...{ workflow_type: "checked", name: "Checked", description: "Checks", version: "1.0.0" },
+        phases: names.map((phase_name, index) => ({ phase_number: index + 1, phase_name })),
+      }),
+      ...Object.fromEntries(names.map((name, index) => [`phases/${index + 1}/phase.md`, `# ${name}\n`])),
+      "phases/1/gate-definition.yaml": `evidence_schema:
+  count: {type: integer, required: true, validator: "value > 2"}
+  pages: {type: list, required: true, verify: {verifier: file_exists}}
+cross_field_validation:
+  - {rule: "evidence.count < 10", error_message: "no more than nine"}
+verify:
+  - {verifier: git_clean, description: "nothing is left over"}
+`,
+      "phases/2/gate-definition.yaml": "workflow: asking\nfor_each: artifacts.check.pages\ntarget: {rule: item}\n",
+    };
+    const content = new MemoryContent({ sources: { checked, asking: askingFiles } });
+    const { get } = await makeHouse({ engine: createEngine({ storage: new MemoryStorage(), content }) });
+    const found = await get<WorkflowDetail>("workflows/checked");
+    expect(found.phases.map(({ gate }) => gate)).toMatchObject([
+      [
+        { what: "field", name: "count", rules: [{ source: "value > 2" }], checks: [] },
+        { what: "field", name: "pages", rules: [], checks: [{ verifier: "file_exists" }] },
+        { what: "rule", rule: { message: "no more than nine" } },
+        { what: "check", check: { verifier: "git_clean", description: "nothing is left over" } },
+      ],
+      [{ what: "workflow", child: { type: "asking", for_each: "artifacts.check.pages" } }],
+      [{ what: "open" }],
+    ]);
   });
 
   it("that have changed say how many open sessions are on an older revision, and so do these", async () => {
