@@ -81,7 +81,7 @@ function Field({ of }: { readonly of: Extract<GateLine, { what: "field" }> }) {
   return (
     <>
       <Said text={description}>
-        <Line text={name} code />: {type === "boolean" && required ? "true" : TYPES[type]}
+        <Line text={name} code />: {type === "boolean" && required ? "must be true" : TYPES[type]}
         {!required && ", optional"}
       </Said>
       {rules.length + checks.length > 0 && (
