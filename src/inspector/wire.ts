@@ -9,6 +9,7 @@ import type { ChildWorkflow } from "../workflow/child-workflow.js";
 import type { ApprovalDefinition, FieldDefinition, RuleDefinition, VerifyDefinition } from "../workflow/structure.js";
 import type { HostAction } from "./requests.js";
 
+export type { FieldType, RuleDefinition, VerifyDefinition } from "../workflow/structure.js";
 export type { ActionBody, AnswerBody, ChallengeBody, HostAction } from "./requests.js";
 
 /** `GET api/about`: what this inspector can do. */

@@ -560,6 +560,34 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(tab.problems).toEqual([]);
     });
 
+    it("with phases that the newest revision does not have: they are gone, and their sessions are found by name", async () => {
+      const storage = new MemoryStorage();
+      const moved = (names: readonly string[]) => ({
+        "metadata.json": JSON.stringify({
+          ...{ workflow_type: "moved", name: "Moved", description: "Changes", version: "1.0.0" },
+          phases: names.map((phase_name, index) => ({ phase_number: index + 1, phase_name })),
+        }),
+        ...Object.fromEntries(names.map((name, index) => [`phases/${index + 1}/phase.md`, `# ${name}\n`])),
+      });
+      const before = await inspect({ storage, sources: { moved: moved(["Build", "Check", "Ship"]) } });
+      for (const target of ["src/old.ts", "src/older.ts"]) {
+        const { sessionId } = await before.engine.start({ workflowType: "moved", target });
+        await before.engine.session(sessionId).completePhase(1, { done: true });
+      }
+      await before.close();
+      world = await inspect({ storage, sources: { moved: moved(["Build", "Ship"]) } });
+      const { sessionId } = await world.engine.start({ workflowType: "moved", target: "src/new.ts" });
+      await world.engine.session(sessionId).completePhase(1, { done: true });
+      tab = await openTab(browser, world);
+      await tab.visit("statistics");
+      await expect
+        .poll(() => tab.page.locator(".by-phase tbody th").allInnerTexts())
+        .toEqual(["1. Build", "2. Check gone", "2. Ship"]);
+      await tab.page.getByRole("row", { name: /gone/ }).getByRole("link", { name: "2" }).click();
+      await shows(["src/older.ts", "src/old.ts"]);
+      expect(tab.problems).toEqual([]);
+    });
+
     it("with a server that still reads, and says so until all sessions are there", async () => {
       let release = () => {};
       const isReleased = new Promise<void>((resolve) => {

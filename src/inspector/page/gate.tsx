@@ -1,8 +1,7 @@
 /** A gate as sentences: in its author's words where there are some. */
 import type { ComponentChildren } from "preact";
-import type { JsonObject } from "../../workflow/json.js";
-import type { FieldType, RuleDefinition, VerifyDefinition } from "../../workflow/structure.js";
-import type { GateLine } from "../wire.js";
+import type { JsonObject } from "../../read/model.js";
+import type { FieldType, GateLine, RuleDefinition, VerifyDefinition } from "../wire.js";
 import { href } from "./router.js";
 import { Line } from "./text.js";
 import { Tree } from "./tree.js";
