@@ -29,9 +29,7 @@ const scripts = await build({
   ...options,
   metafile: true,
   target: "es2022",
-  entryPoints: { page: `${from}/main.tsx`, plots: `${from}/plots.ts` },
-  // A bundle of its own, which the page loads when it shows a plot.
-  external: ["./plots.js"],
+  entryPoints: { page: `${from}/main.tsx` },
 });
 // Newer than es2022 says: light-dark() and nesting.
 const newer = ["chrome123", "firefox120", "safari17.5"];

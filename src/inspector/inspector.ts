@@ -154,7 +154,6 @@ const TYPES: Readonly<Record<string, string>> = {
   "index.html": "text/html; charset=utf-8",
   "page.js": "text/javascript; charset=utf-8",
   "page.css": "text/css; charset=utf-8",
-  "plots.js": "text/javascript; charset=utf-8",
   "icon.svg": "image/svg+xml",
   "licenses.txt": "text/plain; charset=utf-8",
 };
@@ -205,8 +204,10 @@ const READS: Routes = {
     const indexNow = () => streams.indexFor(actor) ?? new SessionIndex(sources);
     return inboxes.read(seesAll ? "all" : actorKey(actor), options, sources, indexNow);
   },
-  statistics: ({ options, statistics }, { query }) =>
-    statisticsOf(options, query.get("workflow") ?? undefined, statistics),
+  statistics: ({ options, statistics, streams, sources, actor, clock }, { query }) => {
+    const index = streams.indexFor(actor) ?? new SessionIndex(sources);
+    return statisticsOf(options, index, query.get("workflow") ?? undefined, statistics, clock.now());
+  },
   workflows: ({ options }) => workflowsOf(options, options.codeFrame),
   "workflows/*": ({ options }, { name }) => workflowOf(options, name, options.codeFrame),
   sessions: async ({ streams, sources, actor, clock }, { query }) => {

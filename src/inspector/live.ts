@@ -28,6 +28,8 @@ const AT_ONCE = 50;
 const READY_MS = 1500;
 /** As many sessions are known by their last commits. */
 const KNOWN = 1000;
+/** The time for which changes are followed after the last page was closed: a page that is loaded anew reads nothing twice. */
+const STAY_MS = 30_000;
 /** A page that is so many messages behind is cut off; it comes back. */
 const BEHIND = 1000;
 
@@ -72,7 +74,7 @@ export class Streams {
     const key = keyOf(actor);
     let live = this.#lives.get(key);
     if (live === undefined) {
-      for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
+      for (const [other, { isAwake }] of this.#lives) if (!isAwake) this.#lives.delete(other);
       const caller = actor && { actor, authorize: byOwner };
       const sees = (session: SessionSummary) => caller === undefined || maySee(caller, "watch", session);
       live = new Live(sources, this.#tools, sees, () => this.#endUnseen());
@@ -99,7 +101,7 @@ export class Streams {
     });
   }
 
-  /** Returns the sessions that an actor may see, which are kept up while a page of theirs is open; undefined if none is. */
+  /** Returns the sessions that an actor may see, which are kept up while a page of theirs is open, and a while longer. */
   indexFor(actor: Actor | undefined): SessionIndex | undefined {
     return this.#lives.get(actor === undefined ? "" : actorKey(actor))?.index;
   }
@@ -125,7 +127,7 @@ export class Streams {
   }
 
   #endUnseen(): void {
-    for (const { pages } of this.#lives.values()) if (pages > 0) return;
+    for (const { isAwake } of this.#lives.values()) if (isAwake) return;
     this.#watching?.end.abort();
     this.#watching = undefined;
   }
@@ -199,9 +201,11 @@ class Live {
   #number = 0;
   /** By kind; new ones whenever somebody looks again. */
   #queues: ReadonlyMap<string, Queue> = new Map();
-  #end = new AbortController();
+  /** Missing while nobody looks. */
+  #end: AbortController | undefined;
+  #cancelSleep = () => {};
 
-  /** `sees` says whether these pages may see the session of a commit; `onEmpty` is called when the last page is closed. */
+  /** `sees` says whether these pages may see the session of a commit; `onEmpty` is called when nobody looks any more. */
   constructor(
     sources: readonly Source[],
     tools: Tools,
@@ -215,8 +219,9 @@ class Live {
     this.#epoch = tools.clock.newId();
   }
 
-  get pages(): number {
-    return this.#pages.size;
+  /** True while a page is open, and a while longer. */
+  get isAwake(): boolean {
+    return this.#end !== undefined;
   }
 
   /** The sessions, as long as somebody looks. */
@@ -226,7 +231,8 @@ class Live {
 
   /** Opens a stream. A page that comes back names in `last-event-id` the last message that it has got. */
   open({ headers, signal }: Request, mayGoOn: () => Promise<boolean>): ReadableStream<Uint8Array> {
-    if (this.#pages.size === 0) {
+    this.#cancelSleep();
+    if (this.#end === undefined) {
       this.#end = new AbortController();
       const queueOf = ({ kind, list }: Source) => [kind, { list, changed: new Map(), isTelling: false }] as const;
       this.#queues = new Map(this.#sources.map(queueOf));
@@ -252,6 +258,8 @@ class Live {
 
   close(): void {
     for (const page of this.#pages.keys()) this.#close(page);
+    this.#cancelSleep();
+    this.#sleep();
   }
 
   beat(): void {
@@ -269,7 +277,7 @@ class Live {
     const isCommitted = summary !== undefined;
     // Of a session that these pages have lost, they are told that it is gone: they read it as they may see it now.
     const isSeen = !isCommitted || this.#sees(summary) || (before !== undefined && this.#sees(before));
-    if (queue === undefined || !isSeen || this.#pages.size === 0) return;
+    if (queue === undefined || !isSeen || this.#end === undefined) return;
     queue.changed.set(sessionId, isCommitted || queue.changed.get(sessionId) === true);
     if (queue.isTelling) return;
     this.#tellAll(queue, this.#end.signal).catch((error: unknown) => {
@@ -282,7 +290,7 @@ class Live {
   /** Something may have been missed. */
   reset(): void {
     this.#index?.close();
-    this.#index = this.pages === 0 ? undefined : new SessionIndex(this.#sources);
+    this.#index = this.isAwake ? new SessionIndex(this.#sources) : undefined;
     this.#tell({ type: "reset" });
   }
 
@@ -333,7 +341,7 @@ class Live {
   }
 
   #tell(message: LiveMessage): void {
-    if (this.#pages.size === 0) return;
+    if (!this.isAwake) return;
     this.#number += 1;
     const sent = this.#numbered(dataOf(message));
     this.#kept.push(sent);
@@ -355,8 +363,12 @@ class Live {
     } catch {
       // The page has closed it.
     }
-    if (this.#pages.size > 0) return;
-    this.#end.abort();
+    if (this.#pages.size === 0) this.#cancelSleep = this.#tools.clock.after(STAY_MS, () => this.#sleep());
+  }
+
+  #sleep(): void {
+    this.#end?.abort();
+    this.#end = undefined;
     this.#index?.close();
     this.#index = undefined;
     // Commits are not kept while nobody looks: a page that comes back later reads everything anew.

@@ -5,8 +5,11 @@
 import type { RegistrationOptions } from "../approval/passkey.js";
 import type { OlderSessions } from "../phased/revisions.js";
 import type { Drawing, Kind, ListedSession } from "../read/model.js";
+import type { ChildWorkflow } from "../workflow/child-workflow.js";
+import type { ApprovalDefinition, FieldDefinition, RuleDefinition, VerifyDefinition } from "../workflow/structure.js";
 import type { HostAction } from "./requests.js";
 
+export type { FieldType, RuleDefinition, VerifyDefinition } from "../workflow/structure.js";
 export type { ActionBody, AnswerBody, ChallengeBody, HostAction } from "./requests.js";
 
 /** `GET api/about`: what this inspector can do. */
@@ -84,12 +87,25 @@ export interface WorkflowDetail extends WorkflowFacts {
   }[];
 }
 
-export interface GateLine {
-  readonly what: "field" | "rule" | "check" | "approval" | "open";
-  /** The field or the verifier; empty for the evidence as a whole. */
-  readonly name: string;
-  readonly text: string;
-}
+/** One thing that a gate asks for. */
+export type GateLine =
+  /** Any evidence passes; or a schema in code decides; or rules that evidence breaks only warn. */
+  | { readonly what: "open" | "schema" | "lenient" }
+  | (Omit<FieldDefinition, "rules"> & {
+      readonly what: "field";
+      readonly rules: readonly RuleDefinition[];
+      /** The checks of its value. */
+      readonly checks: readonly VerifyDefinition[];
+    })
+  /** Of a phase from a plan: a task, and an item of its validation gate. */
+  | { readonly what: "task"; readonly id: string; readonly optional: boolean }
+  | { readonly what: "item"; readonly text: string }
+  /** A rule or a check of the evidence as a whole. */
+  | { readonly what: "rule"; readonly rule: RuleDefinition }
+  | { readonly what: "check"; readonly check: VerifyDefinition }
+  /** The phase is a workflow of its own. */
+  | { readonly what: "workflow"; readonly child: ChildWorkflow }
+  | { readonly what: "approval"; readonly approval: ApprovalDefinition };
 
 /** The answer to `POST api/sessions/ID/challenge`: what the passkey of `by` signs. All but the time is in base64url. */
 export interface Challenge {

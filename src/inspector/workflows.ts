@@ -2,9 +2,10 @@
 import { draw, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
 import { countOlder } from "../phased/revisions.js";
 import type { InspectorSources } from "../read/sources.js";
+import { childWorkflowOf } from "../workflow/child-workflow.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
-import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { FieldGate, GateDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { InspectorOptions } from "./options.js";
 import type {
   BrokenWorkflow,
@@ -88,8 +89,7 @@ export async function workflowOf(
 function plannedOf({ dynamic }: WorkflowStructure): WorkflowDetail["planned"] {
   if (dynamic === undefined) return undefined;
   const { sourcePathKey: option, templates, verify } = dynamic;
-  const gate = checkLines({ kind: "plan", tasks: [], items: [], verify });
-  return { option, templates: [templates.phase, templates.task], gate };
+  return { option, templates: [templates.phase, templates.task], gate: checkLines(verify) };
 }
 
 function namesOf(definition: WorkflowStructure | RoutedDefinition) {
@@ -102,37 +102,45 @@ async function brokenWorkflow({ kind, type, diagnostics }: Listing, frame: CodeF
 }
 
 function gateLines(gate: GateDefinition): readonly GateLine[] {
-  if (gate.kind === "open") return [{ what: "open", name: "", text: "Any evidence passes." }];
-  return [...fieldLines(gate), ...checkLines(gate)];
-}
-
-type CheckedGate = Exclude<GateDefinition, { kind: "open" }>;
-
-function fieldLines(gate: CheckedGate): readonly GateLine[] {
-  const field = (name: string, text: string): GateLine => ({ what: "field", name, text });
-  if (gate.kind === "schema") return [field("", "The evidence must pass a schema in code.")];
-  if (gate.kind === "plan") {
-    const tasks = gate.tasks.map(({ id, optional }) => field(id, optional ? "optional task" : "task"));
-    return [...tasks, ...gate.items.map((text) => field("", text))];
+  switch (gate.kind) {
+    case "open":
+      return [{ what: "open" }];
+    case "schema":
+      return [{ what: "schema" }, ...checkLines(gate.verify), ...approvalLine(gate)];
+    case "plan":
+      return [
+        ...gate.tasks.map((task) => ({ what: "task" as const, ...task })),
+        ...gate.items.map((text) => ({ what: "item" as const, text })),
+        ...checkLines(gate.verify),
+      ];
+    case "fields":
+      return fieldGateLines(gate);
   }
-  const rules = (name: string, all: typeof gate.rules = []) =>
-    all.map(({ source }): GateLine => ({ what: "rule", name, text: source }));
-  const fields = gate.fields.flatMap(({ name, type, required, description = "", rules: own }) => {
-    const text = [`${type}${required ? "" : ", optional"}`, description].filter(Boolean).join(": ");
-    return [field(name, text), ...rules(name, own)];
-  });
-  return [...fields, ...rules("", gate.rules)];
 }
 
-function checkLines(gate: CheckedGate): readonly GateLine[] {
-  const verify = (gate.verify ?? []).map(({ verifier, field, params }): GateLine => {
-    const text = [field, Object.keys(params).length === 0 ? undefined : JSON.stringify(params)];
-    return { what: "check", name: verifier, text: text.filter((part) => part !== undefined).join(" ") };
-  });
-  const approval = gate.kind === "plan" ? undefined : gate.approval;
-  if (approval === undefined) return verify;
-  const by = approval.approvers === undefined ? "" : ` (${approval.approvers.join(", ")})`;
-  return [...verify, { what: "approval", name: "", text: `${approval.prompt}${by}` }];
+function fieldGateLines(gate: FieldGate): readonly GateLine[] {
+  const { fields, rules = [], verify = [], strict } = gate;
+  const child = childWorkflowOf(gate);
+  if (child !== undefined) return [{ what: "workflow", child }];
+  const hasRules = rules.length > 0 || fields.some((field) => field.rules !== undefined);
+  return [
+    ...fields.map((field) => ({
+      ...{ what: "field" as const, ...field, rules: field.rules ?? [] },
+      checks: verify.filter((check) => check.field === field.name),
+    })),
+    ...rules.map((rule) => ({ what: "rule" as const, rule })),
+    ...(strict || !hasRules ? [] : [{ what: "lenient" as const }]),
+    ...checkLines(verify.filter((check) => !fields.some(({ name }) => name === check.field))),
+    ...approvalLine(gate),
+  ];
+}
+
+function checkLines(verify: readonly VerifyDefinition[] = []): readonly GateLine[] {
+  return verify.map((check) => ({ what: "check", check }));
+}
+
+function approvalLine({ approval }: Pick<FieldGate, "approval">): readonly GateLine[] {
+  return approval === undefined ? [] : [{ what: "approval", approval }];
 }
 
 /** Of more problems in a workflow, the others come without the lines around them. */

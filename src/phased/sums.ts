@@ -43,6 +43,11 @@ export interface PhaseStatistics {
   readonly passed: number;
   /** Attempts that failed at the gate, including those that a person denied. */
   readonly failed: number;
+  /**
+   * The first attempts of the sessions, and how many of them passed. A session in which an attempt has failed counts as one
+   * whose first attempt failed, also if that was after a rollback.
+   */
+  readonly firstAttempts: { readonly made: number; readonly passed: number };
   /** Attempts that a person denied. */
   readonly denied: number;
   /** How often the host has let a session pass without evidence. */
@@ -192,9 +197,12 @@ class PhaseSums {
   readonly #spent: number[] = [];
   /** The sums of each session, by the name of what was noted. */
   readonly #noted = new Map<string, number[]>();
+  readonly #firstAttempts = { made: 0, passed: 0 };
   #skipped = 0;
 
   add(tally: PhaseTally): void {
+    if (tally.passed !== undefined || tally.failed !== undefined) this.#firstAttempts.made += 1;
+    if (tally.passed !== undefined && tally.failed === undefined) this.#firstAttempts.passed += 1;
     if (tally.state === "skipped") this.#skipped += 1;
     if (tally.state === "completed") this.#spent.push(tally.spent);
     for (const name of COUNTS) this.#counts[name] += tally[name] ?? 0;
@@ -222,6 +230,7 @@ class PhaseSums {
       attempts: passed + failed,
       passed,
       failed,
+      firstAttempts: this.#firstAttempts,
       ...counts,
       waivers: { requested: waiversRequested, granted: waiversGranted, denied: waiversDenied },
       fields: [...this.#fields.values()].sort(

@@ -6,8 +6,8 @@ import type { ListedSession } from "./model.js";
 import { standingOf } from "./standing.js";
 
 /**
- * The filters by their names in the query: `status` is how a session stands, or several of that, joined by commas; `phase` a
- * phase's number or a step's name; `stuck` the seconds without a commit; `text` is in any column of the list.
+ * The filters by their names in the query: `status` is how a session stands, or several of that, joined by commas; `phase` the
+ * number or the name of a phase, or a step's name; `stuck` the seconds without a commit; `text` is in any column of the list.
  */
 export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "owner"] as const;
 
@@ -28,7 +28,7 @@ export function isChosen(
     (status === undefined || status.split(",").includes(standingOf(session))) &&
     (workflow === undefined || workflowType === workflow) &&
     (owner === undefined || session.owner === owner) &&
-    (phase === undefined || String(current) === phase) &&
+    (phase === undefined || String(current) === phase || session.phaseName === phase) &&
     (waiting === undefined || waitsFor.some((what) => waiting === "any" || waiting === what)) &&
     (text === undefined || textOf(session).includes(text.toLowerCase()))
   );

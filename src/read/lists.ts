@@ -57,15 +57,13 @@ export function listSessions(index: SessionIndex, query: URLSearchParams, now: n
 
 const WAITING = ["any", "approval", "waiver", "host"];
 
-/** Refuses filters that no session can pass. The names of steps can't be known: those of old sessions may be gone. */
-function checkChoices({ kind, status, waiting, phase }: SessionFilter): void {
+/** Refuses filters that no session can pass. The names of phases and steps can't be known: those of old sessions may be gone. */
+function checkChoices({ kind, status, waiting }: SessionFilter): void {
   const isIn = (known: readonly string[], name: string) => known.includes(name);
   if (kind !== undefined && !isIn(KINDS, kind)) throw badFilter("kind", `one of ${KINDS.join(", ")}`);
   if (waiting !== undefined && !isIn(WAITING, waiting)) throw badFilter("waiting", `one of ${WAITING.join(", ")}`);
   if (status?.split(",").some((name) => !isIn(LISTED, name)))
     throw badFilter("status", `some of ${LISTED.join(", ")}, joined by commas`);
-  if (phase !== undefined && kind === "phased" && !/^\d+$/.test(phase))
-    throw badFilter("phase", "the number of a phase");
 }
 
 function secondsIn({ stuck }: SessionFilter): number | undefined {

@@ -286,10 +286,16 @@ export const statistics = z.object({
   unapproved: number,
   /** Sessions that can't be read, and count nowhere. */
   broken: list(broken),
-  /** Sessions started and completed a day, oldest first. */
+  /** The figures below are those of so many sessions: the newest, if there are more. */
+  counted: number,
+  /** Sessions started and completed a day, oldest first; days in UTC. */
   days: list(z.object({ day: text, started: number, completed: number })),
-  /** The number of sessions that the days count: the newest, if there are more. */
-  plotted: number,
+  /** Sessions completed in the last seven days. */
+  completedLately: number,
+  /** The median of the seconds from start to end, of completed sessions; missing without any. */
+  medianSeconds: z.optional(number),
+  /** Sessions that wait for a person. */
+  needsYou: number,
 });
 export type StatisticsView = z.infer<typeof statistics>;
 

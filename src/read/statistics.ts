@@ -1,13 +1,13 @@
 /** Figures of all phased sessions, or of those on one workflow. */
 import { isPhasegateError } from "../errors.js";
-import type { Engine } from "../phased/engine.js";
 import type { StatisticsCursor } from "../phased/statistics.js";
 import { defined } from "../workflow/json.js";
-import type { StatisticsView } from "./model.js";
+import type { ListedSession, StatisticsView } from "./model.js";
+import type { SessionIndex } from "./session-index.js";
 import type { InspectorSources } from "./sources.js";
+import { standingOf } from "./standing.js";
 
-const PLOTTED = 5000;
-const PLOTTED_PAGE = 500;
+const LATELY_MS = 7 * 86_400_000;
 
 /** What statistics have read so far, of the sessions of all: the next call reads only what is new. */
 export interface StatisticsRead {
@@ -16,10 +16,12 @@ export interface StatisticsRead {
 
 export async function statisticsOf(
   { engine }: InspectorSources,
+  index: SessionIndex,
   workflowType: string | undefined,
   read: StatisticsRead,
+  now: number,
 ): Promise<StatisticsView> {
-  if (engine === undefined) return { workflows: [], unapproved: 0, broken: [], days: [], plotted: 0 };
+  if (engine === undefined) return { workflows: [], unapproved: 0, broken: [], ...figuresOf([], now) };
   const only = defined({ workflowType });
   const { cursor } = read;
   const found = await engine.statistics(defined({ ...only, cursor })).catch((error: unknown) => {
@@ -29,30 +31,35 @@ export async function statisticsOf(
   });
   read.cursor = found.cursor;
   const { workflows, unapproved, broken = [] } = found;
-  return { workflows, unapproved, broken, ...(await daysOf(engine, only)) };
+  await index.read();
+  const isCounted = (session: ListedSession) =>
+    session.kind === "phased" && (workflowType === undefined || session.workflowType === workflowType);
+  return { workflows, unapproved, broken, ...figuresOf(index.sessions.filter(isCounted), now) };
 }
 
-async function daysOf(
-  engine: Engine,
-  only: { readonly workflowType?: string },
-): Promise<Pick<StatisticsView, "days" | "plotted">> {
+/** The figures that need no logs. */
+function figuresOf(
+  sessions: readonly ListedSession[],
+  now: number,
+): Omit<StatisticsView, "workflows" | "unapproved" | "broken"> {
   const started = new Map<string, number>();
   const completed = new Map<string, number>();
-  let plotted = 0;
-  let cursor: string | undefined;
-  do {
-    const page = await engine.listSessions(defined({ ...only, limit: PLOTTED_PAGE, cursor }));
-    for (const { createdAt, completedAt } of page.items) {
-      add(started, createdAt);
-      if (completedAt !== undefined) add(completed, completedAt);
-    }
-    plotted += page.items.length;
-    cursor = page.cursor;
-  } while (cursor !== undefined && plotted < PLOTTED);
+  const took: number[] = [];
+  let completedLately = 0;
+  for (const { createdAt, completedAt } of sessions) {
+    add(started, createdAt);
+    if (completedAt === undefined) continue;
+    add(completed, completedAt);
+    took.push((Date.parse(completedAt) - Date.parse(createdAt)) / 1000);
+    if (Date.parse(completedAt) > now - LATELY_MS) completedLately += 1;
+  }
   const days = [...new Set([...started.keys(), ...completed.keys()])].sort();
   return {
-    plotted,
+    counted: sessions.length,
     days: days.map((day) => ({ day, started: started.get(day) ?? 0, completed: completed.get(day) ?? 0 })),
+    completedLately,
+    medianSeconds: took.sort((one, other) => one - other)[Math.ceil(took.length / 2) - 1],
+    needsYou: sessions.filter((session) => standingOf(session) === "needs_you").length,
   };
 }
 

@@ -42,6 +42,32 @@ function files(type: string, name: string, description: string): Record<string, 
   };
 }
 
+/** A workflow with a phase that is another one, and with parameters of rules and checks. */
+const TRAIN = {
+  "metadata.json": JSON.stringify({
+    ...{ workflow_type: "train", name: "Release train", description: "Many changes at once.", version: "1.0.0" },
+    phases: ["Collect", "Make each change"].map((phase_name, index) => ({ phase_number: index + 1, phase_name })),
+  }),
+  "phases/1/phase.md": "# Collect\n\nList the files.\n",
+  "phases/2/phase.md": "# Make each change\n\nOne after the other.\n",
+  "phases/1/gate-definition.yaml": `evidence_schema:
+  files:
+    type: list
+    required: true
+    description: "The files to change."
+    validator: few
+    validator_params: {most: 20}
+  planned: {type: integer, required: true}
+validators:
+  few: {rule: "size(value) <= params.most", error_message: "No more files than one train can carry."}
+cross_field_validation:
+  - {rule: "size(evidence.files) == evidence.planned", error_message: "As many files as planned."}
+verify:
+  - {verifier: tests, argv: [npm, run, "test:all"], description: "All tests pass."}
+`,
+  "phases/2/gate-definition.yaml": "workflow: change\nfor_each: artifacts.collect.files\ntarget: {rule: item}\n",
+};
+
 const BROKEN = {
   "metadata.json": `{\n  "workflow_type": "half_done",\n  "name": "Half done",\n  "phases": [{ "phase_number": 2 }]\n}\n`,
 };
@@ -133,6 +159,7 @@ export async function inspect({
     change: files("change", "Change", "A change of the code that somebody has looked at."),
     "release.v2": files("release.v2", "Release", "A release, from the notes to the tag."),
     half_done: BROKEN,
+    train: TRAIN,
     ...others,
   };
   const content = new MemoryContent({ sources });

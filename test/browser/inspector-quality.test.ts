@@ -26,6 +26,7 @@ function views(): readonly (readonly [name: string, path: string])[] {
     ["inbox", "inbox"],
     ["workflows", "workflows"],
     ["workflow", "workflows/change"],
+    ["workflow-composed", "workflows/train"],
     ["workflow-broken", "workflows/half_done"],
     ["workflow-routed", "workflows/SUPPORT"],
     ["answered", `sessions/${ids.waiting}?answer=${"0".repeat(64)}`],

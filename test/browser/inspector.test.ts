@@ -125,6 +125,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
           expect.stringMatching(/^half_done \d+ errors?/),
           expect.stringContaining("Change"),
           expect.stringMatching(/^Release \d+ warnings /),
+          expect.stringMatching(/^Release train \d+ warnings /),
           expect.stringMatching(/^SUPPORT ok /),
         ]);
       await page.getByRole("link", { name: "half_done" }).click();
@@ -132,12 +133,12 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await page.getByText('there is no "phases/2/phase.md"').waitFor();
       await picture(page, "workflow-broken");
       await page.goBack();
-      await page.getByRole("link", { name: "Release" }).click();
+      await page.getByRole("link", { name: "Release", exact: true }).click();
       await settled(page);
       await expect.poll(() => page.locator("h1").innerText()).toBe("Release");
       await expect
         .poll(() => page.locator(".definitions").innerText())
-        .toMatch(/percent_gte_80.*tests.*\["npm","test"\]/s);
+        .toMatch(/percent of lines coverage: a number\n+Rule: percent_gte_80\n.*Checked by tests\n+Parameters/s);
       await page.getByRole("button", { name: "Copy as Mermaid" }).click();
       await page.getByRole("button", { name: "Copied" }).waitFor();
       expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^flowchart TD\n/);
@@ -147,19 +148,57 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await expect.poll(() => page.locator("h1").innerText()).toBe("Release");
     });
 
-    it("statistics, with a plot that is loaded when it is needed", async () => {
-      const asked: string[] = [];
-      tab.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-      await tab.visit("workflows");
-      expect(asked).not.toContain("/inspector/plots.js");
+    it("a gate in the author's words, its parameters on demand, and a link to the workflow that a phase is", async () => {
+      const { page } = tab;
+      await tab.visit("workflows/train");
+      const phases = page.locator(".definitions > li");
+      const gate = phases.first().locator(".gate");
+      await expect
+        .poll(() => gate.innerText())
+        .toMatch(
+          /^The files to change\. files: a list\n+No more files than one train can carry\. Rule: few\n+Parameters\n/,
+        );
+      expect(await gate.innerText()).toContain("As many files as planned. Rule: size(");
+      expect(await gate.innerText()).toMatch(/All tests pass\. Checked by tests\n+Parameters$/);
+      expect(await gate.innerText()).not.toContain("test:all");
+      await gate.getByText("Parameters").last().click();
+      await expect.poll(() => gate.innerText()).toContain("test:all");
+      await picture(page, "gate");
+      expect(await phases.last().innerText()).toContain("is completed, once for each item of artifacts.collect.files.");
+      await phases.last().getByRole("link", { name: "change" }).click();
+      await expect.poll(() => page.locator("h1").innerText()).toBe("Change");
+    });
+
+    it("statistics, whose numbers lead to the sessions", async () => {
       await tab.visit("statistics");
-      await tab.page.waitForSelector(".plot canvas");
-      expect(asked).toContain("/inspector/plots.js");
-      await expect.poll(() => tab.page.locator(".figures").first().innerText()).toMatch(/Build and test.*coverage/s);
-      expect(await tab.page.locator(".figures").first().innerText()).toContain("cost: 0.25 in all, median 0.25");
+      await expect
+        .poll(() => tab.page.locator(".tiles").innerText())
+        .toMatch(
+          /^1\nDone in 7 days\n66 %\nPassed at the first attempt\n.*\nMedian time from start to end\n2\nWaiting for a person$/,
+        );
+      expect(await tab.page.locator(".chart svg").getAttribute("role")).toBe("img");
+      expect(await tab.page.locator(".chart title").first().textContent()).toContain("6 started, 1 completed");
+      expect(await tab.page.locator(".chart rect:is(.started, .completed)").count()).toBe(2);
+      await expect.poll(() => tab.page.locator(".by-phase").first().innerText()).toMatch(/Build and test.*coverage/s);
+      expect(await tab.page.locator(".by-phase").first().innerText()).toContain("cost: 0.25 in all, median 0.25");
       await tab.page.getByLabel("Workflow").selectOption("release.v2");
-      await tab.page.waitForFunction(() => document.querySelectorAll(".figures").length === 1);
+      await tab.page.waitForFunction(() => document.querySelectorAll(".by-phase").length === 1);
       expect(new URL(tab.page.url()).search).toBe("?workflow=release.v2");
+      await tab.visit("statistics?workflow=change");
+      const rows = () => tab.page.locator(".sessions tbody tr").count();
+      await tab.page
+        .getByRole("row", { name: /^2\. Plan/ })
+        .getByRole("link", { name: "1" })
+        .click();
+      await settled(tab.page);
+      expect(await tab.page.locator(".sessions .c-phase").last().innerText()).toContain("Plan");
+      await expect.poll(rows).toBe(1);
+      await tab.page.goBack();
+      await tab.page.locator(".tiles").getByRole("link", { name: "2" }).click();
+      await settled(tab.page);
+      await expect
+        .poll(() => tab.page.locator(".sessions .c-status").allInnerTexts())
+        .toEqual(["Status", "Needs you", "Needs you"]);
     });
 
     it("filters that stand in the URL, and goes back and forward", async () => {
@@ -518,6 +557,71 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await picture(tab.page, "broken-session");
       expect(await violations(tab.page)).toEqual([]);
       await before.close();
+      expect(tab.problems).toEqual([]);
+    });
+
+    it("with phases that the newest revision does not have: they are gone, and their sessions are found by name", async () => {
+      const storage = new MemoryStorage();
+      const moved = (names: readonly string[]) => ({
+        "metadata.json": JSON.stringify({
+          ...{ workflow_type: "moved", name: "Moved", description: "Changes", version: "1.0.0" },
+          phases: names.map((phase_name, index) => ({ phase_number: index + 1, phase_name })),
+        }),
+        ...Object.fromEntries(names.map((name, index) => [`phases/${index + 1}/phase.md`, `# ${name}\n`])),
+      });
+      const before = await inspect({ storage, sources: { moved: moved(["Build", "Check", "Ship"]) } });
+      for (const target of ["src/old.ts", "src/older.ts"]) {
+        const { sessionId } = await before.engine.start({ workflowType: "moved", target });
+        await before.engine.session(sessionId).completePhase(1, { done: true });
+      }
+      await before.close();
+      world = await inspect({ storage, sources: { moved: moved(["Build", "Ship"]) } });
+      const { sessionId } = await world.engine.start({ workflowType: "moved", target: "src/new.ts" });
+      await world.engine.session(sessionId).completePhase(1, { done: true });
+      tab = await openTab(browser, world);
+      await tab.visit("statistics");
+      await expect
+        .poll(() => tab.page.locator(".by-phase tbody th").allInnerTexts())
+        .toEqual(["1. Build", "2. Check gone", "2. Ship"]);
+      await tab.page.getByRole("row", { name: /gone/ }).getByRole("link", { name: "2" }).click();
+      await shows(["src/older.ts", "src/old.ts"]);
+      expect(tab.problems).toEqual([]);
+    });
+
+    it("with a server that still reads, and says so until all sessions are there", async () => {
+      let release = () => {};
+      const isReleased = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      class SlowStorage extends MemoryStorage {
+        override async list(query: Parameters<MemoryStorage["list"]>[0]) {
+          if (query.cursor !== undefined) await isReleased;
+          return super.list(query);
+        }
+      }
+      await begin({ storage: new SlowStorage() });
+      for (let index = 0; index < 220; index += 1) await start(`src/file-${index}.ts`);
+      await tab.visit("sessions");
+      const status = tab.page.locator("main .reading");
+      await expect.poll(() => status.innerText()).toBe("Reading older sessions…");
+      expect(await tab.page.locator(".sessions tbody tr").count()).toBeGreaterThan(10);
+      expect(await violations(tab.page)).toEqual([]);
+      await picture(tab.page, "reading");
+      release();
+      await expect.poll(() => status.innerText()).toBe("");
+      await expect.poll(() => tab.page.locator("h1 .count").innerText()).toBe("228");
+      expect(tab.problems).toEqual([]);
+    });
+
+    it("with more sessions than it reads: it says how many these are", async () => {
+      await begin();
+      await start("src/a.ts");
+      await tab.page.route("**/api/sessions?*", async (route) => {
+        const answer = await (await route.fetch()).json();
+        await route.fulfill({ json: { ...answer, read: { state: "cut", sessions: 20_000 } } });
+      });
+      await tab.visit("sessions");
+      await tab.page.getByText("These are the newest 20,000 sessions.").waitFor();
       expect(tab.problems).toEqual([]);
     });
 

@@ -1,6 +1,7 @@
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { ScriptedDecider } from "phasegate/ai";
 import { createRoutedEngine } from "phasegate/routed";
+import { FakeClock } from "phasegate/testing";
 import { describe, expect, it, vi } from "vitest";
 import type { About, WorkflowDetail, WorkflowList, WorkflowView } from "../../src/inspector/wire.js";
 import type {
@@ -16,7 +17,7 @@ import type {
 } from "../../src/read/model.js";
 import { askingFiles } from "../support/approvals.js";
 import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
-import { built } from "../support/workflows.js";
+import { built, twoPhases } from "../support/workflows.js";
 import { makeHouse, ORIGIN, TOKEN } from "./house.js";
 
 const ASKING_GARDEN = gardenWith({ ...DEPTH_GATE, approval: { prompt: "Is it deep enough?" } });
@@ -276,11 +277,47 @@ describe("workflows", () => {
     ]);
     const asking = await get<WorkflowDetail>("workflows/asking");
     expect(asking.phases[0]?.gate).toEqual([
-      { what: "field", name: "tests_pass", text: "boolean: all of them" },
-      { what: "approval", name: "", text: "Is the plan good enough to build? (ann, bob)" },
+      {
+        ...{ what: "field", name: "tests_pass", type: "boolean", required: true, description: "all of them" },
+        ...{ rules: [], checks: [] },
+      },
+      { what: "approval", approval: { prompt: "Is the plan good enough to build?", approvers: ["ann", "bob"] } },
     ]);
     expect(asking.mermaid).toContain("flowchart TD");
     await expect(get("workflows/none")).rejects.toThrow("404");
+  });
+
+  it("have the rules and checks of a field with it, and the workflow that a phase is", async () => {
+    const names = ["Check", "Review", "Ship"];
+    const checked = {
+      "metadata.json": JSON.stringify({
+        ...{ workflow_type: "checked", name: "Checked", description: "Checks", version: "1.0.0" },
+        phases: names.map((phase_name, index) => ({ phase_number: index + 1, phase_name })),
+      }),
+      ...Object.fromEntries(names.map((name, index) => [`phases/${index + 1}/phase.md`, `# ${name}\n`])),
+      "phases/1/gate-definition.yaml": `evidence_schema:
+  count: {type: integer, required: true, validator: "value > 2"}
+  pages: {type: list, required: true, verify: {verifier: file_exists}}
+cross_field_validation:
+  - {rule: "evidence.count < 10", error_message: "no more than nine"}
+verify:
+  - {verifier: git_clean, description: "nothing is left over"}
+`,
+      "phases/2/gate-definition.yaml": "workflow: asking\nfor_each: artifacts.check.pages\ntarget: {rule: item}\n",
+    };
+    const content = new MemoryContent({ sources: { checked, asking: askingFiles } });
+    const { get } = await makeHouse({ engine: createEngine({ storage: new MemoryStorage(), content }) });
+    const found = await get<WorkflowDetail>("workflows/checked");
+    expect(found.phases.map(({ gate }) => gate)).toMatchObject([
+      [
+        { what: "field", name: "count", rules: [{ source: "value > 2" }], checks: [] },
+        { what: "field", name: "pages", rules: [], checks: [{ verifier: "file_exists" }] },
+        { what: "rule", rule: { message: "no more than nine" } },
+        { what: "check", check: { verifier: "git_clean", description: "nothing is left over" } },
+      ],
+      [{ what: "workflow", child: { type: "asking", for_each: "artifacts.check.pages" } }],
+      [{ what: "open" }],
+    ]);
   });
 
   it("that have changed say how many open sessions are on an older revision, and so do these", async () => {
@@ -325,12 +362,33 @@ describe("statistics", () => {
     await engine.session(sessionId).completePhase(1, built);
     expect(await get<StatisticsView>("statistics")).toMatchObject({
       workflows: [{ workflowType: "two_phases", phases: [{ phase: 1, completed: 1 }, { phase: 2 }] }],
-      days: [{ started: 1, completed: 0 }],
-      plotted: 1,
+      ...{ counted: 1, days: [{ started: 1, completed: 0 }], completedLately: 0, needsYou: 0 },
     });
     await engine.session(sessionId).completePhase(2, {});
-    expect(await get<StatisticsView>("statistics?workflow=two_phases")).toMatchObject({ days: [{ completed: 1 }] });
-    expect(await get<StatisticsView>("statistics?workflow=none")).toMatchObject({ workflows: [], days: [] });
+    const found = await get<StatisticsView>("statistics?workflow=two_phases");
+    expect(found).toMatchObject({ days: [{ completed: 1 }], completedLately: 1, medianSeconds: expect.any(Number) });
+    expect(await get<StatisticsView>("statistics?workflow=none")).toMatchObject({
+      ...{ workflows: [], counted: 0, days: [], completedLately: 0 },
+    });
+  });
+
+  it("say how long sessions take from start to end, which ended in the last week, and which wait for a person", async () => {
+    const clock = new FakeClock();
+    const content = new MemoryContent({ workflows: [twoPhases], sources: { asking: askingFiles } });
+    const engine = createEngine({ storage: new MemoryStorage(), content, clock, allowUnsignedApprovals: true });
+    const { get } = await makeHouse({ engine, clock });
+    const finish = async (seconds: number) => {
+      const { sessionId } = await engine.start({ workflowType: "two_phases", target: `src/${seconds}.ts` });
+      await engine.session(sessionId).completePhase(1, built);
+      clock.advance(seconds * 1000);
+      await engine.session(sessionId).completePhase(2, {});
+    };
+    for (const seconds of [60, 240, 7 * 86_400, 120]) await finish(seconds);
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/b.ts" });
+    await engine.session(sessionId).completePhase(1, { tests_pass: true });
+    expect(await get<StatisticsView>("statistics")).toMatchObject({
+      ...{ counted: 5, completedLately: 2, medianSeconds: 120, needsYou: 1 },
+    });
   });
 });
 

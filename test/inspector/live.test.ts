@@ -37,6 +37,24 @@ async function open({ inspector, pass }: House, lastId?: string) {
   return { next, close: () => end.abort(), lastSeen: () => lastSeen };
 }
 
+/** A clock on which the time after the last page passes when `pass` is called. */
+function stayingClock() {
+  const staying = new Set<() => void>();
+  const after = (milliseconds: number, callback: () => void) => {
+    if (milliseconds === 30_000) {
+      staying.add(callback);
+      return () => staying.delete(callback);
+    }
+    const timer = setTimeout(callback, milliseconds);
+    return () => clearTimeout(timer);
+  };
+  const pass = () => {
+    for (const callback of staying) callback();
+    staying.clear();
+  };
+  return { clock: { now: Date.now, after }, pass, count: () => staying.size };
+}
+
 describe("the stream of changes", () => {
   it("tells of each session that changes, as it is then", async () => {
     const house = await makeHouse();
@@ -88,13 +106,46 @@ describe("the stream of changes", () => {
       });
       return watch.call(storage, query, options);
     };
-    const house = await makeHouse({}, storage);
+    const { clock, pass, count } = stayingClock();
+    const house = await makeHouse({ clock }, storage);
     const pages = await Promise.all(Array.from({ length: 50 }, () => open(house)));
     const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
     for (const page of pages) expect(await page.next()).toMatchObject({ session: { sessionId } });
     expect([watching, most]).toEqual([1, 1]);
     for (const page of pages) page.close();
+    await expect.poll(count).toBe(1);
+    expect(watching).toBe(1);
+    pass();
     await expect.poll(() => watching).toBe(0);
+  });
+
+  it("follows the sessions for a while after the last page: one that is loaded anew finds them read", async () => {
+    const { clock, pass, count } = stayingClock();
+    const house = await makeHouse({ clock });
+    const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    const lists = vi.spyOn(house.engine, "listSessions");
+    const readings = () => lists.mock.calls.filter(([query]) => query?.idPrefix === undefined).length;
+    const list = () => house.get<SessionList>("sessions");
+    const first = await open(house);
+    await list();
+    await house.engine.session(sessionId).pause({});
+    await first.next();
+    first.close();
+    await house.engine.session(sessionId).resume({});
+    // What happens meanwhile is kept for a page that comes back.
+    const second = await open(house, first.lastSeen());
+    expect(await second.next()).toMatchObject({ session: { sessionId, status: "active" } });
+    expect(count()).toBe(0);
+    expect(await list()).toMatchObject({ total: 1, items: [{ status: "active" }], read: { state: "whole" } });
+    expect(readings()).toBe(1);
+    second.close();
+    pass();
+    const third = await open(house);
+    await list();
+    expect(readings()).toBe(2);
+    third.close();
+    house.inspector.close();
+    expect(count()).toBe(0);
   });
 
   it("gives a page that comes back what it has missed, each message once", async () => {
@@ -115,12 +166,14 @@ describe("the stream of changes", () => {
   });
 
   it("tells a page that was away too long, or knew another server, to read everything anew", async () => {
-    const house = await makeHouse();
+    const { clock, pass } = stayingClock();
+    const house = await makeHouse({ clock });
     const page = await open(house, "another-7");
     expect(await page.next()).toEqual({ type: "reset" });
     await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
     expect(await page.next()).toMatchObject({ type: "session" });
     page.close();
+    pass();
     const back = await open(house, page.lastSeen());
     expect(await back.next()).toEqual({ type: "reset" });
     house.inspector.close();

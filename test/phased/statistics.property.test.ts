@@ -222,6 +222,10 @@ class World {
           ...(done.length === 0 ? {} : { time }),
           ...{ attempts: sum("passed") + sum("failed"), passed: sum("passed"), failed: sum("failed"), denied: 0 },
           ...{ overridden: sum("overridden"), refusedSteps: sum("refusedSteps") },
+          firstAttempts: {
+            made: worked.filter(({ counts }) => counts.passed || counts.failed).length,
+            passed: worked.filter(({ counts }) => counts.passed && !counts.failed).length,
+          },
           waivers: { requested: sum("requested"), granted: sum("granted"), denied: sum("refusedWaivers") },
           fields,
         },

@@ -75,6 +75,7 @@ describe("statistics", () => {
               // Two minutes, and three until the override.
               time: { medianSeconds: 120, p90Seconds: 180 },
               ...{ attempts: 5, passed: 1, failed: 4, denied: 0, overridden: 1, refusedSteps: 0 },
+              firstAttempts: { made: 2, passed: 0 },
               waivers: { requested: 0, granted: 0, denied: 0 },
               fields: [
                 { field: "tests_pass", failed: 3, waived: 0 },
@@ -85,6 +86,7 @@ describe("statistics", () => {
               ...{ phase: 2, name: "Ship", sessions: { active: 1, paused: 0, failed: 0 }, completed: 1, skipped: 0 },
               time: { medianSeconds: 60, p90Seconds: 60 },
               ...{ attempts: 1, passed: 1, failed: 0, denied: 0, overridden: 0, refusedSteps: 0 },
+              firstAttempts: { made: 1, passed: 1 },
               waivers: { requested: 0, granted: 0, denied: 0 },
               fields: [],
             },

@@ -53,7 +53,7 @@ export async function readList(query: string): Promise<void> {
       if (wanted !== query) return;
       isReading = read.read?.state === "reading";
       // Rows that are there already do not go because the server has begun to read anew.
-      if (!isReading || rows === 0) listed.value = { ...read, isReading };
+      listed.value = !isReading || rows === 0 ? { ...read, isReading } : { ...listed.peek(), read: read.read };
       for (const message of missed) applyMessage(message);
       if (isReading) await new Promise((resolve) => setTimeout(resolve, STILL_MS));
       if (wanted !== query) return;

@@ -9,7 +9,7 @@
  * - waiting.tsx: the inbox, and the answers; passkey.tsx: signing with a passkey, and registering one
  * - actions.tsx: what the host may do
  * - in-client.tsx: not of this page, but the view of a session inside of an MCP client; client.ts: the client around it
- * - workflows.tsx: workflows; graph.tsx: drawings; statistics.tsx, plots.ts: figures
+ * - workflows.tsx: workflows; gate.tsx: their gates; graph.tsx: drawings; statistics.tsx, bars.tsx: figures
  */
 import { render } from "preact";
 import { useEffect } from "preact/hooks";

@@ -22,7 +22,7 @@ export function Sessions() {
   useEffect(() => {
     readList(asked);
   }, [asked]);
-  const { total, counts, broken, read } = listed.value;
+  const { total, counts, broken, read, rows } = listed.value;
   const isFiltered = Object.keys(filter).length > 0;
   return (
     <>
@@ -35,6 +35,9 @@ export function Sessions() {
           These are the newest {number(read.sessions)} sessions. <code>phasegate sessions</code> lists the older ones.
         </Notice>
       )}
+      <p class="reading" role="status">
+        {read?.state === "reading" && rows.length > 0 && "Reading older sessions…"}
+      </p>
       <Rows damaged={isFiltered ? [] : broken} />
       <NoRows isFiltered={isFiltered} />
     </>

@@ -1,10 +1,10 @@
 /** Figures: sessions a day, the time that phases take, and where gates refuse. */
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
 import type { PhaseStatistics, StatisticsView, WorkflowStatistics } from "../../read/model.js";
 import { notedSumTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
 import { NotedList } from "./attempts.js";
+import { DayBars, Figure } from "./bars.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { WorkflowSelect } from "./sessions.js";
 import { counted, duration, Line, number } from "./text.js";
@@ -25,8 +25,9 @@ export function Statistics() {
         </button>
       </search>
       <Loading of={statistics} what="the logs">
-        {({ days, workflows, unapproved, broken, plotted }) =>
-          workflows.length + broken.length === 0 ? (
+        {(view) => {
+          const { workflows, unapproved, broken } = view;
+          return workflows.length + broken.length === 0 ? (
             <Empty>There are no phased sessions to count.</Empty>
           ) : (
             <>
@@ -37,13 +38,14 @@ export function Statistics() {
                   counts as it was before that gate.
                 </Notice>
               )}
-              <Days days={days} plotted={plotted} />
+              <Tiles of={view} />
+              <Days {...view} />
               {workflows.map((one) => (
                 <OneWorkflow of={one} key={one.workflowType} />
               ))}
             </>
-          )
-        }
+          );
+        }}
       </Loading>
     </>
   );
@@ -68,35 +70,50 @@ function Uncounted({ items }: { readonly items: StatisticsView["broken"] }) {
   );
 }
 
-function Days({ days, plotted }: Pick<StatisticsView, "days" | "plotted">) {
-  const element = useRef<HTMLDivElement>(null);
-  const failed = useSignal(false);
-  useEffect(() => {
-    let remove: (() => void) | undefined;
-    let isGone = false;
-    import("./plots.js").then(
-      ({ plotDays }) => {
-        if (!isGone && element.current !== null) remove = plotDays(element.current, days);
-      },
-      () => {
-        failed.value = true;
-      },
-    );
-    return () => {
-      isGone = true;
-      remove?.();
-    };
-  }, [days, failed]);
+/** Four figures of all that is counted. */
+function Tiles({ of: { counted: all, ...view } }: { readonly of: StatisticsView }) {
+  const { completedLately, medianSeconds, needsYou, workflows } = view;
+  const workflow = place.value.query.get("workflow") ?? undefined;
+  const first = workflows.flatMap(({ phases }) => phases.map(({ firstAttempts }) => firstAttempts));
+  const made = first.reduce((sum, one) => sum + one.made, 0);
+  const passed = first.reduce((sum, one) => sum + one.passed, 0);
+  const tiles: readonly (readonly [string, ComponentChildren, string?])[] = [
+    ["Done in 7 days", number(completedLately)],
+    [
+      "Passed at the first attempt",
+      made === 0 ? "–" : `${Math.floor((100 * passed) / made)} %`,
+      `${number(passed)} of ${number(made)} first attempts at a gate`,
+    ],
+    [
+      "Median time from start to end",
+      medianSeconds === undefined ? "–" : duration(medianSeconds),
+      "Half of the completed sessions took no longer, pauses and waits included",
+    ],
+    ["Waiting for a person", <SessionCount key="waiting" count={needsYou} workflow={workflow} status="needs_you" />],
+  ];
+  return (
+    <dl class="tiles" aria-label={`Of ${counted(all, "session")}`}>
+      {tiles.map(([term, figure, about]) => (
+        <div key={term} title={about}>
+          <dd>{figure}</dd>
+          <dt>{term}</dt>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Days({ days, counted: all }: Pick<StatisticsView, "days" | "counted">) {
   return (
     <section aria-labelledby="days">
       <h2 id="days">
-        Sessions a day <span class="count">the newest {number(plotted)}, days in UTC</span>
+        Sessions a day <span class="count">of {counted(all, "session")}, days in UTC</span>
       </h2>
-      <div class="plot" ref={element} aria-hidden="true" />
-      {failed.value && <Notice>The plot can’t be loaded. The table has its figures.</Notice>}
+      <DayBars days={days} />
       <details>
         <summary>As a table</summary>
         <Table
+          class="figures"
           label="Sessions a day"
           columns={["Day", "Started", "Completed"]}
           rows={days
@@ -109,6 +126,23 @@ function Days({ days, plotted }: Pick<StatisticsView, "days" | "plotted">) {
   );
 }
 
+interface SessionCountProps {
+  readonly count: number;
+  readonly workflow: string | undefined;
+  readonly status: string;
+  readonly phase?: string;
+}
+
+/** A number of sessions, which leads to them. */
+function SessionCount({ count, ...filters }: SessionCountProps) {
+  if (count === 0) return <>0</>;
+  return <a href={href(["sessions"], { kind: "phased", ...filters })}>{number(count)}</a>;
+}
+
+/** How sessions stand that count as active, and those that are at a phase. */
+const ACTIVE = "working,refused,needs_you";
+const OPEN = `${ACTIVE},paused,failed`;
+
 const COLUMNS = [
   ...["Phase", "Now here", "Time, median", "90th percentile", "Passed", "Refused", "Denied", "Waivers"],
   "Refused at",
@@ -117,46 +151,86 @@ const COLUMNS = [
 const NOTED = "Noted on submissions";
 
 function OneWorkflow({ of: { workflowType, sessions, children, phases } }: { readonly of: WorkflowStatistics }) {
-  const { active, paused, failed, completed } = sessions;
   const hasNoted = phases.some(({ noted }) => noted !== undefined);
+  const most: Most = {
+    here: Math.max(...phases.map(hereAt)),
+    seconds: Math.max(...phases.map(({ time }) => time?.p90Seconds ?? 0)),
+  };
+  const count = (status: keyof typeof sessions, standings: string) => (
+    <>
+      <SessionCount count={sessions[status]} workflow={workflowType} status={standings} /> {status}
+    </>
+  );
   return (
     <section>
       <h2>
-        <Line text={workflowType} max={120} />{" "}
+        <a href={href(["workflows", workflowType])}>
+          <Line text={workflowType} max={120} />
+        </a>{" "}
         <span class="count">
-          {number(active)} active, {number(paused)} paused, {number(failed)} failed, {number(completed)} completed
+          {count("active", ACTIVE)}, {count("paused", "paused")}, {count("failed", "failed")},{" "}
+          {count("completed", "done")}
           {children !== undefined && `; ${number(children)} of them for a phase of another`}
         </span>
       </h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
       <section class="scroll" tabIndex={0} aria-label={`Phases of ${workflowType.slice(0, 100)}`}>
         <Table
-          class="figures"
+          class="figures by-phase"
           columns={hasNoted ? [...COLUMNS, NOTED] : COLUMNS}
-          rows={phases.map((phase) => [
-            phase.phase,
-            hasNoted ? [...figuresOf(phase), sumsOf(phase)] : figuresOf(phase),
-          ])}
+          rows={phases.map((phase) => {
+            const figures = figuresOf(phase, workflowType, most);
+            return [`${phase.phase} ${phase.name}`, hasNoted ? [...figures, sumsOf(phase)] : figures];
+          })}
         />
       </section>
     </section>
   );
 }
 
+function hereAt({ sessions: { active, paused, failed } }: PhaseStatistics): number {
+  return active + paused + failed;
+}
+
 function sumsOf({ noted }: PhaseStatistics) {
   return <NotedList key="noted" items={notedSumTexts(noted)} />;
 }
 
-function figuresOf(phase: PhaseStatistics) {
-  const { time, sessions, passed, failed, attempts, denied, waivers, fields } = phase;
-  const share = attempts === 0 ? 0 : failed / attempts;
+/** The largest figures of a workflow's phases. */
+interface Most {
+  readonly here: number;
+  readonly seconds: number;
+}
+
+function figuresOf(phase: PhaseStatistics, workflow: string, most: Most): readonly ComponentChildren[] {
+  const { name, gone, time, passed, failed, attempts, denied, waivers, fields } = phase;
+  const here = hereAt(phase);
+  const seconds = (value: number | undefined) =>
+    value === undefined ? (
+      "–"
+    ) : (
+      <Figure value={value} max={most.seconds}>
+        {duration(value)}
+      </Figure>
+    );
   return [
-    [`${phase.phase}. `, <Line key="name" text={phase.name ?? "from a plan"} max={80} />],
-    number(sessions.active + sessions.paused + sessions.failed),
-    time === undefined ? "–" : duration(time.medianSeconds),
-    time === undefined ? "–" : duration(time.p90Seconds),
+    <>
+      {phase.phase}. <Line text={name ?? "from a plan"} max={80} />
+      {gone && <span class="quiet"> gone</span>}
+    </>,
+    <Figure key="here" value={here} max={most.here}>
+      <SessionCount count={here} workflow={workflow} phase={name ?? String(phase.phase)} status={OPEN} />
+    </Figure>,
+    seconds(time?.medianSeconds),
+    seconds(time?.p90Seconds),
     number(passed),
-    failed === 0 ? "0" : `${number(failed)} (${Math.round(share * 100)} %)`,
+    failed === 0 ? (
+      "0"
+    ) : (
+      <Figure key="refused" value={failed} max={attempts}>
+        {number(failed)} ({Math.round((100 * failed) / attempts)} %)
+      </Figure>
+    ),
     number(denied),
     waivers.requested === 0 ? "–" : `${waivers.granted} of ${waivers.requested}`,
     <List key="fields" items={fields} first={5} what="field">

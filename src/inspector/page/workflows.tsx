@@ -1,10 +1,11 @@
 /** The workflows that there are, and one of them: phases, gates, documents, and the drawing. */
 import type { DiagnosticText, WorkflowDetail, WorkflowLine, WorkflowList, WorkflowView } from "../wire.js";
 import { useData } from "./api.js";
+import { Gate } from "./gate.js";
 import { Picture } from "./graph.js";
 import { href } from "./router.js";
 import { counted, Line, Long, line, number, State } from "./text.js";
-import { Copy, Empty, Heading, List, Loading, Notice, Terms } from "./view.js";
+import { Copy, Empty, Heading, List, Loading, Notice } from "./view.js";
 
 export function Workflows() {
   const workflows = useData<WorkflowList>("workflows");
@@ -166,20 +167,6 @@ function Planned({
       <Gate lines={gate} />
       <Names items={templates} what="document" />
     </>
-  );
-}
-
-function Gate({ lines }: { readonly lines: WorkflowDetail["phases"][number]["gate"] }) {
-  return (
-    <Terms
-      class="gate"
-      items={lines.map(({ what, name, text }) => [
-        what,
-        <>
-          {name !== "" && <Line text={name} code />} <Line text={text} max={1000} />
-        </>,
-      ])}
-    />
   );
 }
 
