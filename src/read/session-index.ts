@@ -51,7 +51,8 @@ export class SessionIndex {
   /** Resolves when all are read. A reading that has failed is begun again by the next call. */
   read(): Promise<void> {
     if (this.#reading !== undefined) return this.#reading;
-    this.#changed.clear();
+    // What a reading has found that has failed may have changed since.
+    for (const found of [this.#changed, this.#sessions, this.#broken]) found.clear();
     const reading = this.#readAll();
     this.#reading = reading;
     reading.catch(() => {
@@ -77,7 +78,7 @@ export class SessionIndex {
     let isCut = false;
     // One kind after the other: the first has something to show at once.
     for (const source of this.#sources) if (await this.#readFrom(source)) isCut = true;
-    this.#state = isCut ? "cut" : "whole";
+    if (!this.#isClosed) this.#state = isCut ? "cut" : "whole";
     this.#changed.clear();
   }
 

@@ -72,6 +72,20 @@ describe("the index of sessions", () => {
     expect([index.state, index.sessions.length]).toEqual(["cut", 250]);
   });
 
+  it("forgets what a reading has found that has failed: it may be gone since", async () => {
+    let there = [session(1), session(2)];
+    const list = async ({ cursor }: { cursor?: string }): Promise<SessionPage> => {
+      if (cursor !== undefined && there.length > 1) throw new Error("no disk");
+      return there.length > 1 ? { items: there, cursor: "2" } : { items: there };
+    };
+    const index = new SessionIndex([{ kind: "phased", list } as Source]);
+    await expect(index.read()).rejects.toThrow("no disk");
+    there = [session(1)];
+    index.note("session_2", {});
+    await index.read();
+    expect(index.sessions).toEqual([session(1)]);
+  });
+
   it("begins again after a failure", async () => {
     let isDown = true;
     const list = async (): Promise<SessionPage> => {
