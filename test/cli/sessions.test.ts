@@ -77,6 +77,25 @@ describe("phasegate sessions", () => {
     beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-03-04T07:20:00.000Z") }));
     afterEach(() => void vi.useRealTimers());
 
+    it("leaves out columns where there is no room, and takes what is quiet for an hour as stuck", async () => {
+      const state = await temporaryFolder();
+      const { close, ids } = await sessionsOfAllKinds(state);
+      await close();
+      for (const columns of [20, 40, 60]) {
+        const { stdout } = await atTerminal(columns, "sessions", "--state", state, "--sizes");
+        // Isolates of text from right to left take no column.
+        const lines = stdout.replace(/[\u2068\u2069]/g, "").split("\n");
+        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      }
+      const sorted = (await run("sessions", "--state", state, "--sort", "status", "--ids")).stdout.split("\n");
+      const most = [ids.garden, ids.waiver, ids.approval, ids.failed, ids.refused, ids.working, ids.paused, ids.done];
+      expect(sorted).toEqual([...most, ""]);
+      vi.setSystemTime("2026-03-04T06:20:30.000Z");
+      expect((await run("sessions", "--state", state, "--stuck", "--ids")).stdout.split("\n")).toHaveLength(6);
+      vi.setSystemTime("2026-03-04T06:00:00.000Z");
+      expect((await run("sessions", "--state", state, "--stuck", "--ids")).stdout).toBe("");
+    });
+
     it("fits its width: short ids, how each stands, and what it waits for", async () => {
       const state = await temporaryFolder();
       const { ids, close } = await sessionsOfAllKinds(state);
@@ -152,6 +171,7 @@ describe("phasegate sessions", () => {
     expect(await targets("--target", "src/c.ts")).toBe("c");
     expect(await targets("--stuck")).toBe("cba");
     expect(await targets("--stuck", "--sort", "updated")).toBe("abc");
+    expect(await targets("--stuck", "--sort", "owner")).toBe("abc");
     expect(await targets("--older-than", "99999d")).toBe("");
     expect(await targets("--waiting")).toBe("");
     const limited = await run("sessions", "--state", state, "--limit", "1");
@@ -196,8 +216,8 @@ describe("phasegate show", () => {
     expect(stdout.replace(/· .*tests_pass.*/g, "· tests_pass")).toBe(
       [
         ID,
-        "  status    Paused, in phase 2 of 2: Ship",
-        "  note      waiting for a key",
+        "  status    Paused at 2 Ship: waiting for a key",
+        "  phase     2 of 2: Ship",
         "  workflow  Two phases (two_phases, revision 1)",
         "  target    src/a.ts",
         "  created   2026-03-04 05:06:07Z",
@@ -246,7 +266,9 @@ describe("phasegate show", () => {
       await engine.session(done).completePhase(2, {});
     });
     const failed = await run("show", idOn("two_phases_failed", 1), "--state", state);
-    expect(failed.stdout).toMatch(/status {4}Failed, in phase 1 of 2: Build\n[\s\S]*✗ Phase 1[\s\S]*○ Phase 2/);
+    expect(failed.stdout).toMatch(
+      /status {4}Failed at 1 Build: .*\n {2}phase {5}1 of 2: Build\n[\s\S]*✗ Phase 1[\s\S]*○ Phase 2/,
+    );
     const done = await run("show", idOn("two_phases_done", 2), "--state", state);
     expect(done.stdout).toMatch(/status {4}Done\n[\s\S]*» Phase 1[\s\S]*✓ Phase 2[\s\S]*skipped/);
   });
