@@ -36,7 +36,7 @@ export function shortIds(ids: readonly string[], length = SHORT): ReadonlyMap<st
  * whose ids would take long to read, an id stands for itself.
  */
 export async function shortIdsIn(
-  storage: StorageAdapter,
+  storage: Pick<StorageAdapter, "list">,
   ids: readonly string[],
   most?: number,
 ): Promise<(id: string) => string> {
@@ -46,7 +46,10 @@ export async function shortIdsIn(
 }
 
 /** Returns the ids of all sessions of a state; undefined if there are more than `most`. */
-async function idsIn(storage: StorageAdapter, most = Number.POSITIVE_INFINITY): Promise<readonly string[] | undefined> {
+async function idsIn(
+  storage: Pick<StorageAdapter, "list">,
+  most = Number.POSITIVE_INFINITY,
+): Promise<readonly string[] | undefined> {
   const ids: string[] = [];
   let cursor: string | undefined;
   do {

@@ -1,7 +1,7 @@
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
-import { sessionAmong, shortIds } from "../../src/cli/session-id.js";
+import { sessionAmong, shortIds, shortIdsIn } from "../../src/cli/session-id.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles } from "../support/approvals.js";
 import { impatientClock } from "../support/make-engine.js";
@@ -46,6 +46,20 @@ describe("the end of a session's id", () => {
       ["z_87654321", "87654321"],
       ["45678", "45678"],
     ]);
+  });
+
+  it("is not looked for in a state of too many sessions, of which one page is read", async () => {
+    let pages = 0;
+    const list = async () => {
+      pages += 1;
+      return {
+        items: [],
+        damaged: Array.from({ length: 1000 }, (_, index) => `s_${pages}_${index}_abcdefgh`),
+        cursor: "next",
+      };
+    };
+    const short = await shortIdsIn({ list }, ["x_12345678"], 1000);
+    expect([short("x_12345678"), pages]).toEqual(["x_12345678", 1]);
   });
 
   it("names a session, unless it is shorter than four characters; a whole id wins", () => {
