@@ -1,4 +1,4 @@
-/** The command by which a person answers what a session waits for, as it is typed in the current folder. */
+/** The commands by which a person answers what a session waits for, as they are typed in the current folder. */
 import process from "node:process";
 import type { WaitingLine } from "../read/model.js";
 import { findOwnProject } from "./options.js";
@@ -12,11 +12,18 @@ export interface Place extends TrustOptions {
 
 type Question = Pick<WaitingLine, "what" | "approvers">;
 
+/** What writes the commands about the session with an id. */
+export interface AnswerCommands {
+  readonly answer: (question: Question, id: string) => string;
+  readonly deny: (question: Question, id: string) => string;
+  readonly retry: (id: string) => string;
+}
+
 /**
- * Returns what writes the answer to a question of the session with this id. It has KEY.pem, approvers.json and NAME in the place
- * of what only the person knows. What a variable or the project says anyway is left out.
+ * Returns what writes commands. They have KEY.pem, approvers.json and NAME in the place of what only the person knows. What a
+ * variable or the project says anyway is left out.
  */
-export async function answersFor(place: Place): Promise<(question: Question, id: string) => string> {
+export async function answersFor(place: Place): Promise<AnswerCommands> {
   const { PHASEGATE_STATE, PHASEGATE_APPROVERS, PHASEGATE_HASH_KEY_FILE } = process.env;
   const option = (flag: string, value: string | undefined, isKnown: boolean) =>
     value === undefined || isKnown ? [] : [flag, inShell(withoutPasswords(value))];
@@ -29,10 +36,15 @@ export async function answersFor(place: Place): Promise<(question: Question, id:
     ...Object.entries(approver).flatMap(([name, key]) => ["--approver", inShell(`${name}=${key}`)]),
   ];
   const knowsApprovers = approvers !== undefined || Object.keys(approver).length > 0;
-  return ({ what, approvers: named }, id) => {
-    const isSigned = what === "approval" || named !== undefined || knowsApprovers;
-    const signer = ["--key", "KEY.pem", ...(knowsApprovers ? [] : ["--approvers", "approvers.json"])];
-    const who = isSigned ? signer : ["--by", "NAME"];
-    return ["phasegate", what === "approval" ? "approve" : "waive", id, ...where, ...who].join(" ");
+  const line = (command: string, id: string, who: readonly string[]) =>
+    ["phasegate", command, id, ...where, ...who].join(" ");
+  const named = ["--by", "NAME"];
+  const signer = ["--key", "KEY.pem", ...(knowsApprovers ? [] : ["--approvers", "approvers.json"])];
+  const whoFor = ({ what, approvers: asked }: Question) =>
+    what === "approval" || asked !== undefined || knowsApprovers ? signer : named;
+  return {
+    answer: (question, id) => line(question.what === "approval" ? "approve" : "waive", id, whoFor(question)),
+    deny: (question, id) => line("deny", id, whoFor(question)),
+    retry: (id) => line("retry", id, named),
   };
 }

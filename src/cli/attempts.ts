@@ -115,15 +115,19 @@ export function evidenceLines(evidence: unknown, most: number, full: boolean, mo
   return lines;
 }
 
+/** Values that are nested deeper are written as JSON: their indent would leave a terminal no room. */
+const INDENT_MAX = 16;
+
 /** Yields a value as lines for people, much as in YAML. What could be taken for another kind of value is in quotes. */
 function* valueLines(value: unknown, indent = ""): Generator<string> {
   const isList = Array.isArray(value);
   for (const [key, item] of Object.entries(Object(value))) {
     const label = `${indent}${isList ? "-" : `${/^[\w.-]+$/.test(key) ? key : JSON.stringify(key)}:`}`;
-    if (typeof item === "string" && item.includes("\n")) {
+    const isNested = typeof item === "object" && item !== null && Object.keys(item).length > 0;
+    if (isBlock(item)) {
       yield `${label} |`;
-      for (const line of item.split(/\r?\n/)) yield `${indent}  ${line}`.trimEnd();
-    } else if (typeof item === "object" && item !== null && Object.keys(item).length > 0) {
+      for (const line of item.split("\n")) yield `${indent}  ${line}`.trimEnd();
+    } else if (isNested && indent.length < INDENT_MAX) {
       yield label;
       yield* valueLines(item, `${indent}  `);
     } else {
@@ -132,9 +136,17 @@ function* valueLines(value: unknown, indent = ""): Generator<string> {
   }
 }
 
-/** A text that can't be taken for a number, a word of JSON or a sign, that shows its ends, and in which nothing is escaped. */
+/** A text of several lines that shows all that it has: no line ends with a blank, or with a CR. */
+function isBlock(value: unknown): value is string {
+  return typeof value === "string" && value.includes("\n") && !/[^\S\n]$/m.test(value) && !value.includes("\r");
+}
+
+/**
+ * A text that can't be taken for a number, a word of JSON or a sign, that shows its ends, in which nothing is escaped, and which
+ * has single blanks alone.
+ */
 function isPlain(value: unknown): boolean {
-  if (typeof value !== "string" || /^(?:true|false|null)$/.test(value)) return false;
+  if (typeof value !== "string" || /^(?:true|false|null)$/.test(value) || /\s\s|[^\S ]/.test(value)) return false;
   return /^\p{L}(?:[^\\]*[^\\\s])?$/u.test(value) && escapeHidden(value) === value;
 }
 

@@ -13,7 +13,7 @@
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
  *   going
  * - attempts.ts: how attempts at gates are printed, with their evidence
- * - answer-command.ts: the command that answers what waits
+ * - answer-command.ts: the commands that answer what waits
  * - session-id.ts: which session the end of an id names; layout.ts: columns and paragraphs that fit the terminal
  * - checkboxes.ts: a list of which a person chooses some; progress.ts: how far long work has come
  * - terminal.ts: output that cannot steer the terminal or show a password; diagnostics.ts: diagnostics with the code

@@ -1,17 +1,19 @@
 /** `phasegate inbox`: what waits for a person, each with the command that answers; also as it comes. */
 
+import type { BrokenSession } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { KINDS, type WaitingLine } from "../read/model.js";
 import { lineIn, readInbox } from "../read/waiting.js";
 import { escapeHidden } from "../workflow/names.js";
-import { answersFor } from "./answer-command.js";
+import { type AnswerCommands, answersFor } from "./answer-command.js";
 import { command, flag, required } from "./command.js";
-import { CommandFailure, EXIT, endOnSignals } from "./exit-codes.js";
+import { CommandFailure, EXIT, type ExitCode, endOnSignals } from "./exit-codes.js";
 import { aligned, columnsOf, cutMiddle, fitted, type Give, widthOf } from "./layout.js";
 import { type OpenedState, openAll } from "./opened.js";
 import { jsonOption, stateOption } from "./options.js";
-import { shortIds } from "./session-id.js";
+import { shortIdsIn } from "./session-id.js";
+import { brokenLines } from "./sessions.js";
 import {
   agoText,
   isTty,
@@ -31,6 +33,8 @@ answer. Replace KEY.pem, approvers.json and NAME by your own.
 
 With --watch it goes on and prints what comes, until Ctrl+C; with --json, too, each as one line of JSON.
 
+The exit code is 1 if there are sessions that cannot be shown: they may wait, too.
+
 Sessions that have used up their attempts wait for the host: phasegate sessions --waiting host.`;
 
 export const inboxCommand = command({
@@ -46,12 +50,14 @@ export const inboxCommand = command({
   },
   help: HELP,
   async run({ watch, wide, json, ...place }, terminal) {
-    const opened = await openAll(place.state, await readTrust(place));
+    const trust = await readTrust(place);
+    const opened = await openAll(place.state, trust);
     try {
       const width = wide ? undefined : columnsOf(terminal.stdout);
-      const look: Look = { terminal, answerTo: await answersFor(place), width };
-      if (watch) await follow(opened, look, json === true);
-      else await list(opened, look, json === true);
+      const { answer: answerTo } = await answersFor(place);
+      const look: Look = { terminal, answerTo, width, isKeyed: trust.hashKey !== undefined };
+      if (!watch) return await list(opened, look, json === true);
+      await follow(opened, look, json === true);
       return EXIT.ok;
     } finally {
       await opened.engine.close();
@@ -61,28 +67,34 @@ export const inboxCommand = command({
 
 interface Look {
   readonly terminal: Terminal;
-  readonly answerTo: Awaited<ReturnType<typeof answersFor>>;
+  readonly answerTo: AnswerCommands["answer"];
   /** The columns of the terminal; undefined if nothing is cut. */
   readonly width: number | undefined;
+  /** True if the command has a hash key. */
+  readonly isKeyed: boolean;
 }
 
-async function list(opened: OpenedState, look: Look, json: boolean): Promise<void> {
-  const { items } = await readInbox(opened);
+async function list(opened: OpenedState, look: Look, json: boolean): Promise<ExitCode> {
+  const { terminal, width, isKeyed } = look;
+  const { items, broken } = await readInbox(opened);
   if (json) {
-    printJson(look.terminal, { count: items.length, items: items.map((one) => withAnswer(one, look)) });
-  } else if (items.length === 0) {
-    print(look.terminal, "nothing waits for a person");
+    const more = broken.length === 0 ? undefined : broken;
+    printJson(terminal, { count: items.length, items: items.map((one) => withAnswer(one, look)), broken: more });
   } else {
-    const { heading, lines } = tableOf(items, look);
-    printLines(look.terminal, [heading, ...lines]);
+    if (items.length > 0) {
+      const { heading, lines } = await tableOf(items, opened, look);
+      printLines(terminal, [heading, ...lines]);
+    } else print(terminal, broken.length === 0 ? "nothing waits for a person" : "nothing that can be shown waits");
+    printLines(terminal, brokenLines(broken, isKeyed, { stream: terminal.stdout, width }, "shown"));
   }
+  return broken.length === 0 ? EXIT.ok : EXIT.problems;
 }
 
 /** Prints what waits, then what comes, until a signal. */
 async function follow(opened: OpenedState, look: Look, json: boolean): Promise<void> {
   const { terminal } = look;
   const seen = new Set<string>();
-  const tell = (items: readonly WaitingLine[]) => {
+  const tell = async (items: readonly WaitingLine[]) => {
     const keyOf = ({ sessionId, request }: WaitingLine) => `${sessionId} ${request}`;
     const isFirst = seen.size === 0;
     const fresh = items.filter((one) => !seen.has(keyOf(one)));
@@ -91,7 +103,7 @@ async function follow(opened: OpenedState, look: Look, json: boolean): Promise<v
     if (json) {
       for (const one of fresh) print(terminal, escapeHidden(JSON.stringify(withAnswer(one, look))));
     } else {
-      const { heading, lines } = tableOf(fresh, look);
+      const { heading, lines } = await tableOf(fresh, opened, look);
       printLines(terminal, isFirst ? [heading, ...lines] : lines);
     }
   };
@@ -102,14 +114,22 @@ async function follow(opened: OpenedState, look: Look, json: boolean): Promise<v
   terminal.stdout.once("error", close);
   if (isTty(terminal.stdout)) terminal.stderr.write("phasegate: watching what comes; Ctrl+C ends it\n");
   try {
-    const tellAll = async () => tell((await readInbox(opened)).items);
+    const tellAll = async () => {
+      const { items, broken } = await readInbox(opened);
+      await tell(items);
+      for (const one of broken) tellBroken(one, terminal);
+    };
     for await (const commit of watched(opened.storage, end.signal, tellAll)) {
-      tell(await waitingAfter(opened, commit, terminal));
+      await tell(await waitingAfter(opened, commit, terminal));
     }
   } finally {
     release();
     terminal.stdout.off("error", close);
   }
+}
+
+function tellBroken({ sessionId, message }: Pick<BrokenSession, "sessionId" | "message">, { stderr }: Terminal): void {
+  stderr.write(`${printable(`phasegate: ${sessionId}: ${message}`)}\n`);
 }
 
 function withAnswer(waiting: WaitingLine, { answerTo }: Look) {
@@ -122,9 +142,9 @@ interface Column extends Give {
 }
 
 /** Returns what waits as a table. Where the commands do not fit beside it, each is in a line of its own. */
-function tableOf(items: readonly WaitingLine[], { terminal, answerTo, width }: Look) {
-  const short = shortIds(items.map(({ sessionId }) => sessionId));
-  const idOf = ({ sessionId }: WaitingLine) => (width === undefined ? sessionId : (short.get(sessionId) ?? sessionId));
+async function tableOf(items: readonly WaitingLine[], { storage }: OpenedState, { terminal, answerTo, width }: Look) {
+  const ids = items.map(({ sessionId }) => sessionId);
+  const short = width === undefined ? String : await shortIdsIn(storage, ids);
   const about: readonly Column[] = [
     { heading: "ASKED", cell: ({ askedAt }) => (width === undefined ? timeText(askedAt) : agoText(askedAt)) },
     { heading: "WAITS FOR", cell: waitsText, least: 8 },
@@ -136,7 +156,7 @@ function tableOf(items: readonly WaitingLine[], { terminal, answerTo, width }: L
     { heading: "TARGET", cell: ({ target, workflowType }) => target || workflowType, ...{ least: 12, cut: cutMiddle } },
     { heading: "QUESTION", cell: ({ question }) => question, least: 24 },
   ];
-  const answer: Column = { heading: "ANSWER", cell: (one) => answerTo(one, idOf(one)) };
+  const answer: Column = { heading: "ANSWER", cell: (one) => answerTo(one, short(one.sessionId)) };
   const linesOf = (columns: readonly Column[]) => {
     const rows = items.map((one) => columns.map(({ cell }) => printable(cell(one))));
     return aligned(fitted([columns.map(({ heading }) => heading), ...rows], columns, width).rows);
@@ -179,7 +199,7 @@ async function* watched(
 async function waitingAfter(
   opened: OpenedState,
   { sessionId, summary }: Commit,
-  { stderr }: Terminal,
+  terminal: Terminal,
 ): Promise<WaitingLine[]> {
   const kind = KINDS.find((one) => one === summary.kind);
   if (kind === undefined || summary.status !== "active") return [];
@@ -187,7 +207,7 @@ async function waitingAfter(
     return [(await lineIn(opened, kind, sessionId)) ?? []].flat();
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    if (error.code !== "SESSION_NOT_FOUND") stderr.write(`${printable(`phasegate: ${sessionId}: ${error.message}`)}\n`);
+    if (error.code !== "SESSION_NOT_FOUND") tellBroken({ sessionId, message: error.message }, terminal);
     return [];
   }
 }

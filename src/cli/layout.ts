@@ -40,22 +40,31 @@ export function cutMiddle(text: string, width: number): string {
   return `${beginning}${CUT}${end}`;
 }
 
-/** Stands before a text: the others of its lines keep the bar, and the place of the dot. */
-const LEAD = /^ *(?:│ *|· )?/;
-const LEAST_WRAPPED = 20;
+/** Stands before a text: the bar of what others have written, or the place of a dot. */
+const LEAD = /^ *(?:│ ?|· )?/;
+/** Stands before what follows of a broken line behind a bar. No key begins with it: nothing passes for another value. */
+const FOLLOWS = "  ↳ ";
+/** Fewer columns are not left for a text, even if the terminal has fewer. */
+const LEAST_WRAPPED = 8;
 
-/** Returns a line as lines that are at most so wide, broken between words. All are indented as the line is. */
+/**
+ * Returns a line as lines that are at most so wide, broken between words. All are indented as the line is; behind a bar, what
+ * follows is indented deeper, and has a mark.
+ */
 export function wrapped(line: string, width = Number.POSITIVE_INFINITY): string[] {
   const [lead] = LEAD.exec(line) ?? [""];
-  const limit = Math.max(width - lead.length, LEAST_WRAPPED);
+  const text = line.slice(lead.length);
+  const isBarred = lead.includes("│");
+  const indent = isBarred ? Math.min(text.search(/\S|$/), Math.max(0, Math.floor(width / 4) - FOLLOWS.length)) : 0;
+  const follows = isBarred ? `${lead}${" ".repeat(indent)}${FOLLOWS}` : lead.replace("·", " ");
   const lines: string[] = [];
-  for (let rest = line.slice(lead.length); ; ) {
-    const before = lines.length === 0 ? lead : lead.replace("·", " ");
-    const { index, truncated } = measure(rest, { limit });
+  for (let [before, rest] = [lead, text]; ; before = follows) {
+    const { index, truncated } = measure(rest, { limit: Math.max(width - before.length, LEAST_WRAPPED) });
     if (!truncated) return [...lines, before + rest];
     const blank = rest.lastIndexOf(" ", index);
-    const end = blank > 0 ? blank : index;
-    lines.push(before + rest.slice(0, end).trimEnd());
+    // Not within its indent.
+    const end = blank > rest.search(/\S|$/) ? blank : index;
+    lines.push((before + rest.slice(0, end)).trimEnd());
     rest = rest.slice(end).trimStart();
   }
 }
@@ -108,8 +117,8 @@ export interface Give {
   readonly least?: number;
   /** How it is cut; at its end if missing. */
   readonly cut?: typeof cut;
-  /** It is left out before others are cut to less than twice their least width; of several, the last one first. */
-  readonly optional?: true;
+  /** It is left out before others are cut to less than so many times their least width; of several, the last one first. */
+  readonly optional?: 1 | 2;
 }
 
 /**
@@ -126,10 +135,12 @@ export function fitted(
   const roomFor = (column: number, times = 1) =>
     Math.min(widths[column] ?? 0, (gives[column]?.least ?? Number.POSITIVE_INFINITY) * times);
   const sumOf = (some: readonly number[]) => some.reduce((sum, one) => sum + one + BETWEEN.length, -BETWEEN.length);
-  while (sumOf(columns.map((column) => roomFor(column, 2))) > width) {
-    const gone = columns.findLast((column) => gives[column]?.optional);
-    if (gone === undefined) break;
-    columns = columns.filter((column) => column !== gone);
+  for (const times of [2, 1] as const) {
+    while (sumOf(columns.map((column) => roomFor(column, times))) > width) {
+      const gone = columns.findLast((column) => gives[column]?.optional === times);
+      if (gone === undefined) break;
+      columns = columns.filter((column) => column !== gone);
+    }
   }
   const room = new Map(columns.map((column) => [column, widths[column] ?? 0]));
   for (let over = sumOf([...room.values()]) - width; over > 0; over -= 1) {

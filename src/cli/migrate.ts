@@ -24,7 +24,7 @@ that it has not done. A phase is the same if its name, gate and tasks are, whate
 place are done first, and what comes after them again. A phase behind the session that has changed, or is gone, refuses
 the move, unless --accept names it with a reason, which the log keeps; a new phase that is named is skipped.
 
-If a session is refused, the others are still moved. Give --project and the --allow options of the server if gates check.
+If a session is refused, the others are still moved; an end of an id that several have, or none, refuses all. Give --project and the --allow options of the server if gates check.
 
 Examples:
   phasegate migrate --state .phasegate --workflows workflows --workflow bug_fix --dry-run --by ann

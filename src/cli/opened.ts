@@ -38,7 +38,7 @@ function optionsOver(
 }
 
 /** An engine for one session, by the kind of session that it is, with the whole id of the session. */
-export type OpenedSession = { readonly sessionId: SessionId } & (
+export type OpenedSession = { readonly sessionId: SessionId; readonly storage: StorageAdapter } & (
   | { readonly kind: "phased"; readonly engine: Engine }
   | { readonly kind: "routed"; readonly engine: RoutedEngine }
   | { readonly kind: "recorded"; readonly engine: RecordedReader }
@@ -70,7 +70,7 @@ export function enginesOver(storage: StorageAdapter, setup: Setup): OpenedState 
 export async function openSession(state: string, given: string, setup: Setup): Promise<OpenedSession> {
   parseSessionId(given);
   const storage = await openState(state);
-  return orClosed(storage, () => sessionIn(storage, given, setup));
+  return orClosed(storage, async () => sessionIn(storage, await sessionMeant(storage, given), setup));
 }
 
 /** Closes a storage if what is to use it can't be opened: open connections would keep the process alive. */
@@ -83,16 +83,16 @@ async function orClosed<T>(storage: StorageAdapter, open: () => Promise<T> | T):
   }
 }
 
-/** Returns an engine for a session in an open storage, by the kind of session that it is. `given` is as in {@link openSession}. */
-export async function sessionIn(storage: StorageAdapter, given: string, setup: Setup): Promise<OpenedSession> {
-  const sessionId = await sessionMeant(storage, given);
+/** Returns an engine for the session with this whole id in an open storage, by the kind of session that it is. */
+export async function sessionIn(storage: StorageAdapter, sessionId: SessionId, setup: Setup): Promise<OpenedSession> {
   // The summary is not covered by a hash. If its kind was changed, the log fails its check under the wrong machine.
   const kind = (await storage.read(sessionId))?.summary.kind;
-  if (kind === recordedMachine.kind) return { sessionId, kind: "recorded", engine: recordedIn(storage, setup.hashKey) };
+  const common = { sessionId, storage };
+  if (kind === recordedMachine.kind) return { ...common, kind: "recorded", engine: recordedIn(storage, setup.hashKey) };
   const { phased, routed } = optionsOver(storage, setup);
   return kind === routedMachine.kind
-    ? { sessionId, kind: "routed", engine: createRoutedEngine(routed) }
-    : { sessionId, kind: "phased", engine: createEngine(phased) };
+    ? { ...common, kind: "routed", engine: createRoutedEngine(routed) }
+    : { ...common, kind: "phased", engine: createEngine(phased) };
 }
 
 /** Returns a function that reads the entry of a session in a list from its log, up to the first unaccepted approval. */

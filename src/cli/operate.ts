@@ -13,6 +13,7 @@ import { type EngineOptions, LIVING } from "../phased/options.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
+import { parseSessionId } from "../workflow/names.js";
 import { unrecorded } from "./approve.js";
 import {
   age,
@@ -31,6 +32,7 @@ import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } fro
 import { type OpenedSession, openAll, type Setup, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, sessionsArgument, stateOption, workflowsOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
+import { sessionsMeant } from "./session-id.js";
 import { using, withState } from "./state.js";
 import {
   capitalized,
@@ -273,7 +275,7 @@ export function operateCommand(name: OperationName): CreateCommand {
       ...trustOptions(),
       json: jsonOption(),
     },
-    help: `${help}\nThe log records the command as the host's. If it is refused for one session, it is still carried out\non the others.`,
+    help: `${help}\nThe log records the command as the host's. If it is refused for one session, it is still carried out\non the others; an end of an id that several sessions have, or none, refuses it for all.`,
     run: (given, terminal, sessionIds) => operate(name, sessionIds, given, terminal),
   });
 }
@@ -318,7 +320,7 @@ type Operator = Pick<OperateOptions, "state" | "by" | "json"> & TrustOptions;
 
 /**
  * Does something to sessions, and prints what was done: a refusal of one does not keep it from the others. Ids that are not
- * given are those that `sessionsIn` finds.
+ * given are those that a function finds. Of those that are given all are resolved before anything is done.
  */
 export async function onEach(
   name: string,
@@ -331,15 +333,11 @@ export async function onEach(
   const done: object[] = [];
   const refused: ReturnType<typeof refusalOf>[] = [];
   await withState(options.state, async (storage) => {
-    const ids = typeof sessionIds === "function" ? await sessionIds(storage) : sessionIds;
-    const seen = new Set<string>();
-    for (const given of ids) {
-      let sessionId = given;
+    const isFound = typeof sessionIds === "function";
+    const ids = isFound ? await sessionIds(storage) : await sessionsMeant(storage, sessionIds);
+    for (const sessionId of ids) {
       try {
-        const opened = await sessionIn(storage, given, setup);
-        sessionId = opened.sessionId;
-        if (seen.has(sessionId)) continue;
-        seen.add(sessionId);
+        const opened = await sessionIn(storage, parseSessionId(sessionId), setup);
         const { json: about, text, warnings = [] } = await act(opened, sessionId);
         done.push({ sessionId, ...about });
         if (!json) print(terminal, `${sessionId}: ${text}`);

@@ -2,14 +2,17 @@
 import { BROKEN } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { defined } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import { usage } from "./exit-codes.js";
+import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import { counted, printable } from "./terminal.js";
 
 /** The length of the random end of an id. */
 const SHORT = 8;
 /** Fewer characters name nothing: one that is typed by mistake would name a session too easily. */
 const SHORTEST = 4;
+/** A text with more characters is taken for a whole id. */
+const END_MAX = 16;
 const PAGE = 1000;
 const CANDIDATES = 5;
 
@@ -29,6 +32,36 @@ export function shortIds(ids: readonly string[], length = SHORT): ReadonlyMap<st
 }
 
 /**
+ * Returns for each id the shortest end of it that no other session of the state has. In a state of more than `most` sessions,
+ * whose ids would take long to read, an id stands for itself.
+ */
+export async function shortIdsIn(
+  storage: Pick<StorageAdapter, "list">,
+  ids: readonly string[],
+  most?: number,
+): Promise<(id: string) => string> {
+  const all = await idsIn(storage, most);
+  const short = all && shortIds([...new Set([...all, ...ids])]);
+  return (id) => short?.get(id) ?? id;
+}
+
+/** Returns the ids of all sessions of a state; undefined if there are more than `most`. */
+async function idsIn(
+  storage: Pick<StorageAdapter, "list">,
+  most = Number.POSITIVE_INFINITY,
+): Promise<readonly string[] | undefined> {
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const { items, damaged = [], ...page } = await storage.list(defined({ limit: PAGE, cursor }));
+    ids.push(...items.map(({ sessionId }) => sessionId), ...damaged);
+    cursor = page.cursor;
+    if (cursor !== undefined && ids.length >= most) return undefined;
+  } while (cursor !== undefined);
+  return ids;
+}
+
+/**
  * Returns the id of the session that a person means: by its whole id, or by the end of it. If there is none, the text itself:
  * what is done with it then says so.
  *
@@ -38,14 +71,32 @@ export function shortIds(ids: readonly string[], length = SHORT): ReadonlyMap<st
 export async function sessionMeant(storage: StorageAdapter, given: string): Promise<SessionId> {
   const id = parseSessionId(given);
   if (await exists(storage, id)) return id;
-  const ids: string[] = [];
-  let cursor: string | undefined;
-  do {
-    const { items, damaged = [], ...page } = await storage.list({ limit: PAGE, ...(cursor && { cursor }) });
-    ids.push(...[...items.map(({ sessionId }) => sessionId), ...damaged].filter((one) => one.endsWith(id)));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return parseSessionId(sessionAmong(ids, id) ?? id);
+  const ids = await idsIn(storage);
+  return parseSessionId(sessionAmong(ids ?? [], id) ?? id);
+}
+
+/**
+ * Returns the ids of the sessions that a person means, each once, as {@link sessionMeant} does. A command that changes several
+ * sessions calls this before the first change, which may let another session become the only one with an end.
+ *
+ * @throws {CommandFailure} also when no session has a given end. A text that is longer than an end is the whole id of a session
+ * that may have been deleted since: it is returned.
+ */
+export async function sessionsMeant(storage: StorageAdapter, given: readonly string[]): Promise<readonly SessionId[]> {
+  const meant = new Set<SessionId>();
+  for (const text of given) {
+    const id = await sessionMeant(storage, text);
+    // A single one the command itself refuses.
+    if (given.length > 1 && id === text && id.length <= END_MAX && !(await exists(storage, id))) {
+      throw new CommandFailure(
+        `there is no session ${id}`,
+        EXIT.problems,
+        "Nothing was done. See `phasegate sessions`.",
+      );
+    }
+    meant.add(id);
+  }
+  return [...meant];
 }
 
 /** Returns the id of the session that is meant among some; undefined if there is none. */

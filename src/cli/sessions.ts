@@ -4,7 +4,8 @@ import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type 
 import { DEFAULT_LIMITS, LIVING } from "../phased/options.js";
 import { isOnOlder, newestRevisions, type Revisions } from "../phased/revisions.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
-import { isChosen } from "../read/filter.js";
+import { isChosen, STUCK_SECONDS } from "../read/filter.js";
+import { comparePositions, positionOf } from "../read/order.js";
 import { standingText } from "../read/standing.js";
 import { defined } from "../workflow/json.js";
 import { age, bare, choice, command, flag, parsed, required, text, type Values, wholeNumber } from "./command.js";
@@ -12,7 +13,7 @@ import { EXIT } from "./exit-codes.js";
 import { aligned, columnsOf, cutMiddle, fitted, type Give, wrapped } from "./layout.js";
 import { createLooker } from "./opened.js";
 import { jsonOption, limit, requireFolder, stateOption, workflowsOption } from "./options.js";
-import { shortIds } from "./session-id.js";
+import { shortIdsIn } from "./session-id.js";
 import { styledStanding, styledStatus } from "./show.js";
 import { withState } from "./state.js";
 import { agoText, counted, print, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
@@ -20,7 +21,7 @@ import { KEY_HINT, readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
 A session waits for an approval, for a waiver, or for the host: it has used all its attempts at a gate, and only
-\`phasegate retry\` grants more. A stuck session is active, and nothing has happened in it for a day, or for --older-than.
+\`phasegate retry\` grants more. A stuck session is active, and nothing has happened in it for an hour, or for --older-than.
 
 At a terminal the table is cut to its width: --wide prints all of it. A command takes the short id for the whole one.
 
@@ -35,17 +36,9 @@ Examples:
 const PAGE = 100;
 
 const WAITING = ["approval", "waiver", "host"] as const satisfies readonly WaitsFor[];
-const DAY = 86_400_000;
 
-const SORT_KEYS = ["created", "updated", "workflow", "target", "status", "phase"] as const;
 /** Sessions are listed as they were created, the newest first. */
-const SORTS: Readonly<Record<Exclude<(typeof SORT_KEYS)[number], "created">, (session: ListedSession) => string>> = {
-  updated: ({ updatedAt }) => updatedAt,
-  workflow: ({ workflowType }) => workflowType,
-  target: ({ target }) => target,
-  status: ({ status }) => status,
-  phase: ({ current }) => (typeof current === "number" ? String(current).padStart(9, "0") : current),
-};
+const ORDERS = ["created", "updated", "workflow", "target", "status", "phase", "owner"] as const;
 
 const sessionsOptions = () => ({
   state: required(stateOption()),
@@ -55,7 +48,7 @@ const sessionsOptions = () => ({
   owner: text("--owner <name>", "only sessions of this owner"),
   phase: text("--phase <phase>", "only sessions in this phase, or at this step"),
   waiting: bare(choice("--waiting [for]", "only sessions that wait for this, or for any of these", WAITING)),
-  stuck: flag("--stuck", "only active sessions without a commit for --older-than, or for a day"),
+  stuck: flag("--stuck", "only active sessions without a commit for --older-than, or for an hour"),
   olderThan: parsed("--older-than <age>", "only sessions without a commit for this long: 12h, 7d", age),
   maxAttemptsTotal: limit(
     "--max-attempts-total <n>",
@@ -64,8 +57,8 @@ const sessionsOptions = () => ({
   ),
   sort: choice(
     "--sort <by>",
-    "created and updated: newest first; the others: ascending. By created if not given; with --stuck or --older-than, the longest without a commit first",
-    SORT_KEYS,
+    "created and updated: newest first; status: the most urgent first; the others: ascending. By created if not given; with --stuck or --older-than, the longest without a commit first",
+    ORDERS,
   ),
   limit: parsed("--limit <n>", "maximum number of sessions; all if not given", wholeNumber(1)),
   sizes: flag("--sizes", "show the number of commits and the size of each session"),
@@ -99,7 +92,14 @@ export const sessionsCommand = command({
       } else {
         const { stdout } = terminal;
         const look: Look = { stream: stdout, sizes: sizes === true, width: wide ? undefined : columnsOf(stdout) };
-        printLines(terminal, tableLines(sized, total, look));
+        const short =
+          look.width === undefined
+            ? String
+            : await shortIdsIn(
+                storage,
+                sized.map(({ sessionId }) => sessionId),
+              );
+        printLines(terminal, tableLines(sized, total, short, look));
         printLines(terminal, brokenLines(broken, trust.hashKey !== undefined, look, "shown"));
       }
       return broken.length === 0 ? EXIT.ok : EXIT.problems;
@@ -121,7 +121,7 @@ async function chosenSessions(
   now: number,
 ): Promise<Chosen> {
   const { limit = Infinity, phase, waiting: awaited, stuck } = options;
-  const silent = options.olderThan ?? (stuck ? DAY : undefined);
+  const silent = options.olderThan ?? (stuck ? STUCK_SECONDS * 1000 : undefined);
   const status = stuck ? (["active"] as const) : options.status === undefined ? LIVING : [options.status];
   const { workflow: workflowType, target, owner } = options;
   const updatedBefore = silent === undefined ? undefined : new Date(Math.max(0, now - silent)).toISOString();
@@ -148,11 +148,10 @@ async function chosenSessions(
     cursor = next;
   }
   if (sort !== "created") {
-    const keyOf = SORTS[sort];
-    const compare = (one: string, other: string) => Number(one > other) - Number(one < other);
     // Of those that are stuck, the longest without a commit come first, unless another order is asked for.
-    const direction = options.sort === "updated" ? -1 : 1;
-    sessions.sort((one, other) => direction * compare(keyOf(one), keyOf(other)));
+    const order = { sort: sort === "updated" ? "changed" : sort, isDescending: options.sort === "updated" } as const;
+    const at = (session: ListedSession) => positionOf(session, order);
+    sessions.sort((one, other) => comparePositions(at(one), at(other), order));
   }
   return { sessions: sessions.slice(0, limit), broken, total };
 }
@@ -195,19 +194,26 @@ const MORE: readonly Column[] = [
     heading: "OWNER",
     cell: ({ owner = "" }) => owner,
     shown: ({ owner }) => owner !== undefined,
-    ...{ least: 5, optional: true },
+    ...{ least: 5, optional: 2 },
   },
   {
     heading: "WAITS FOR",
     cell: ({ waitsFor = [] }) => waitsFor.join(", "),
     shown: ({ waitsFor }) => waitsFor !== undefined,
+    optional: 1,
   },
   { heading: "REVISION", cell: ({ older }) => (older ? "older" : ""), shown: ({ older }) => older === true },
-  { heading: "COMMITS", cell: ({ size }) => `${size?.commits ?? ""}`, shown: ({ size }) => size !== undefined },
+  {
+    heading: "COMMITS",
+    cell: ({ size }) => `${size?.commits ?? ""}`,
+    shown: ({ size }) => size !== undefined,
+    optional: 1,
+  },
   {
     heading: "SIZE",
     cell: ({ size }) => (size === undefined ? "" : sizeText(size.bytes)),
     shown: ({ size }) => size !== undefined,
+    optional: 1,
   },
 ];
 
@@ -226,15 +232,14 @@ const WHOLE: readonly Column[] = [
 ];
 
 /** The table for a person at a terminal. */
-function brief(sessions: readonly SizedSession[]): readonly Column[] {
-  const short = shortIds(sessions.map(({ sessionId }) => sessionId));
+function brief(short: (id: string) => string): readonly Column[] {
   return [
-    { heading: "SESSION", cell: ({ sessionId }) => short.get(sessionId) ?? sessionId },
-    { heading: "STATUS", cell: standingText },
-    { heading: "PHASE", cell: phaseText, least: 10 },
-    { heading: "WORKFLOW", cell: ({ workflowType }) => workflowType, ...{ least: 10, optional: true } },
-    { heading: "TARGET", cell: ({ target }) => target, ...{ least: 16, cut: cutMiddle } },
-    { heading: "UPDATED", cell: ({ updatedAt }) => agoText(updatedAt) },
+    { heading: "SESSION", cell: ({ sessionId }) => short(sessionId) },
+    { heading: "STATUS", cell: standingText, least: 9 },
+    { heading: "PHASE", cell: phaseText, ...{ least: 10, optional: 1 } },
+    { heading: "WORKFLOW", cell: ({ workflowType }) => workflowType, ...{ least: 10, optional: 2 } },
+    { heading: "TARGET", cell: ({ target }) => target, ...{ least: 16, cut: cutMiddle, optional: 1 } },
+    { heading: "UPDATED", cell: ({ updatedAt }) => agoText(updatedAt), optional: 1 },
     ...MORE,
   ];
 }
@@ -251,12 +256,17 @@ interface Look {
   readonly width: number | undefined;
 }
 
-function tableLines(sessions: readonly SizedSession[], all: number, { stream, sizes, width }: Look): string[] {
+function tableLines(
+  sessions: readonly SizedSession[],
+  all: number,
+  short: (id: string) => string,
+  { stream, sizes, width }: Look,
+): string[] {
   const summary = `${all > sessions.length ? `${sessions.length} of ` : ""}${counted(all, "session")}`;
   if (sessions.length === 0) return [summary];
   const older = sessions.filter((session) => session.older === true).length;
   const known = sizes && sessions.some(({ size }) => size !== undefined);
-  const columns = (width === undefined ? WHOLE : brief(sessions)).filter(({ shown }) => !shown || sessions.some(shown));
+  const columns = (width === undefined ? WHOLE : brief(short)).filter(({ shown }) => !shown || sessions.some(shown));
   const rows = sessions.map((session) => columns.map(({ cell }) => printable(cell(session))));
   const table = fitted([columns.map(({ heading }) => heading), ...rows], columns, width);
   const style = (cell: string, row: number, column: number) => {

@@ -23,16 +23,20 @@ import type { RoutedEntry } from "../routed/state/history.js";
 import type { UnapprovedStep } from "../routed/types.js";
 import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
-import { answersFor } from "./answer-command.js";
+import { type AnswerCommands, answersFor } from "./answer-command.js";
 import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
 import { command, flag, required } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { columnsOf, printWrapped, wrapped } from "./layout.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { jsonOption, sessionArgument, stateOption } from "./options.js";
-import { shortIds } from "./session-id.js";
+import { shortIdsIn } from "./session-id.js";
+import { using } from "./state.js";
 import { counted, isTty, phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
+
+/** In a state of more sessions no id is shortened: their ids would take long to read, for one session. */
+const SHORT_IDS_MAX = 1000;
 
 const HELP = `
 First comes how the session stands and why, and what answers it. Then come its phases, and its attempts, the newest first.
@@ -59,11 +63,11 @@ export const showCommand = command({
     const opened = await openSession(state, given, await readTrust(trust));
     const { sessionId } = opened;
     const { stdout } = terminal;
-    const [short = sessionId] = isTty(stdout) ? shortIds([sessionId]).values() : [];
-    const answerTo = await answersFor({ state, ...trust });
-    const answer = (what: "approval" | "waiver", approvers?: readonly string[]) => answerTo({ what, approvers }, short);
-    const shown: Shown = { stream: stdout, full: full === true, short, answer };
-    const report = await reportOf(opened, sessionId, shown).finally(() => opened.engine.close());
+    const commands = await answersFor({ state, ...trust });
+    const report = await using(opened.engine, async () => {
+      const short = isTty(stdout) ? await shortIdsIn(opened.storage, [sessionId], SHORT_IDS_MAX) : String;
+      return reportOf(opened, sessionId, { stream: stdout, full: full === true, short: short(sessionId), commands });
+    });
     if (json) printJson(terminal, report.json);
     else {
       printLines(terminal, headLines(sessionId, report.fields, stdout));
@@ -90,8 +94,8 @@ interface Shown {
   readonly full: boolean;
   /** The id of the session as commands are shown. */
   readonly short: string;
-  /** Returns the command that answers what the session waits for. */
-  readonly answer: (what: "approval" | "waiver", approvers?: readonly string[]) => string;
+  /** The commands that answer what the session waits for. */
+  readonly commands: AnswerCommands;
 }
 
 function reportOf(opened: OpenedSession, sessionId: string, shown: Shown): Promise<Report> {
@@ -156,20 +160,16 @@ function awaitingJson(awaiting: Awaited | undefined): Awaited | undefined {
   return { prompt, approvers, evidenceHash };
 }
 
-function whoMay({ approvers }: Pick<Awaited, "approvers">): string {
-  return approvers?.map((name) => printable(name)).join(" or ") ?? "an approver";
-}
-
-function waiverFields(state: StateView, { answer }: Shown): Field[] {
+function waiverFields(state: StateView, shown: Shown): Field[] {
   const { awaitingWaiver: open, waiverDenied: denied, waived = [], waivedInVain = [] } = state;
   return [
     ...waived.map((one): Field => ["waived", printable(waivedText(one))]),
     ...waivedInVain.map(({ fields, by, distrust }): Field => {
       return ["not waived", printable(`${fields.join(", ")} waived by ${by}, not accepted here (${distrust})`)];
     }),
-    ["waits", open && `for a waiver of ${printable(open.fields.join(", "))}: ${printable(open.reason)}`],
+    ["reason", open && printable(open.reason)],
     ["request", open?.request],
-    ["answer", open && answerLines(open, answer("waiver", open.approvers)), "whole"],
+    ["answer", open && answerLines({ what: "waiver", ...open }, shown), "whole"],
     [
       "denied",
       denied &&
@@ -178,18 +178,19 @@ function waiverFields(state: StateView, { answer }: Shown): Field[] {
   ];
 }
 
-function awaitingFields(awaiting: Awaited | undefined, { answer }: Shown): Field[] {
+function awaitingFields(awaiting: Awaited | undefined, shown: Shown): Field[] {
   if (awaiting === undefined) return [];
-  const { prompt, evidenceHash, approvers } = awaiting;
+  const { prompt, evidenceHash } = awaiting;
   return [
-    ["waits", `for ${whoMay(awaiting)}: ${printable(prompt)}`],
+    ["question", printable(prompt)],
     ["evidence", evidenceHash],
-    ["answer", answerLines(awaiting, answer("approval", approvers)), "whole"],
+    ["answer", answerLines({ what: "approval", ...awaiting }, shown), "whole"],
   ];
 }
 
-function answerLines(asked: Pick<Awaited, "approvers">, command: string): string[] {
-  return [printable(command), `by ${whoMay(asked)}; phasegate deny says no`];
+/** Returns the command that says yes, and the one that says no. */
+function answerLines(asked: Parameters<AnswerCommands["answer"]>[0], { commands, short }: Shown): string[] {
+  return [commands.answer(asked, short), commands.deny(asked, short)].map((line) => printable(line));
 }
 
 /** The most problems of a refusal that the summary has. */
@@ -200,7 +201,7 @@ function standingFields(
   state: StateView,
   summary: ListedSession | undefined,
   history: readonly PhaseAttempt[],
-  { stream, short }: Shown,
+  { stream, short, commands }: Shown,
 ): Field[] {
   const { head, structure, currentPhase } = state;
   const { status, position } = head;
@@ -218,7 +219,7 @@ function standingFields(
     ["phase", status === "completed" ? undefined : `${currentPhase} of ${structure.phases.length}: ${printable(name)}`],
     ["problems", listed.slice(0, PROBLEMS_SHOWN).map(({ message }) => `· ${printable(message)}`)],
     ["", left > 0 ? `… ${counted(left, "more problem")}, below` : undefined],
-    ["waits", isUsedUp ? `for the host: its attempts are used up. phasegate retry ${short} --by NAME` : undefined],
+    ["answer", isUsedUp ? printable(commands.retry(short)) : undefined, "whole"],
   ];
 }
 

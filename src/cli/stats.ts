@@ -128,7 +128,7 @@ const NUMBERS = HEADINGS.flatMap((heading, column) => (heading === "PHASE" || he
 /** Where the width is not enough: the name of a phase is cut, then its bar is left out. */
 const GIVES = HEADINGS.map((heading): Give => {
   if (heading === "PHASE") return { least: 16 };
-  return heading === "TIME" ? { optional: true } : {};
+  return heading === "TIME" ? { optional: 2 } : {};
 });
 
 function workflowLines({ workflowType, sessions, children, phases }: WorkflowStatistics, look: Look): string[] {
@@ -212,7 +212,7 @@ function notedRows(statistics: PhaseStatistics): string[][] {
 function section(title: string, rows: readonly (readonly string[])[], { stream, width }: Look): string[] {
   if (rows.length === 0) return [];
   const room = width && width - INDENT.length;
-  const lines = table(rows, [2], [{}, { least: 20 }, {}, { optional: true }], room);
+  const lines = table(rows, [2], [{}, { least: 20 }, {}, { optional: 2 }], room);
   return [`${INDENT}${styled(stream, "bold", title)}`, ...lines.map((line) => INDENT + line)];
 }
 

@@ -1,14 +1,16 @@
 /** What waits for a person, with everything that the person has to see before an answer; and the answers. */
 
 import type { ApprovalSignature } from "../approval/message.js";
-import { BROKEN, type ListedSession } from "../engine/lists.js";
+import { BROKEN, type BrokenSession, type ListedSession } from "../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { uncheckedFields } from "../gate/unchecked.js";
 import type { ApprovalRequest } from "../phased/approval/ledger.js";
 import type { ApprovalResult, WaiverRequest, WaiverResult } from "../phased/approval/requests.js";
+import { LIVING } from "../phased/options.js";
 import type { Session } from "../phased/session.js";
 import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
+import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { RoutedSession } from "../routed/session.js";
 import type { RoutedQuestion, RoutedView } from "../routed/types.js";
 import { RecentMap } from "../workflow/cache.js";
@@ -20,45 +22,64 @@ import { type InspectorSources, type Source, sourcesOf } from "./sources.js";
 
 const QUESTION_MAX = 500;
 
-/** Returns everything that waits, the oldest request first: who asks what, without the evidence. It looks at every active session. */
-export function readInbox(engines: InspectorSources): Promise<Inbox> {
-  return inboxAmong(engines, activeSessions(sourcesOf(engines)));
+/** An inbox, with the sessions that can't be shown: they may wait, too. */
+export interface WholeInbox extends Inbox {
+  readonly broken: readonly BrokenSession[];
+}
+
+/** Sessions that can't be shown, by their ids. */
+type Broken = Map<string, BrokenSession>;
+
+/** Returns everything that waits, the oldest request first: who asks what, without the evidence. It looks at every session. */
+export async function readInbox(engines: InspectorSources): Promise<WholeInbox> {
+  // A log that can't be read is listed with the sessions of each kind.
+  const broken: Broken = new Map();
+  const sessions = sessionsOf(sourcesOf(engines), LIVING, broken);
+  return { ...(await inboxAmong(engines, sessions, broken)), broken: [...broken.values()] };
 }
 
 /** Returns the same by an index; where there are too many sessions for that, by a look at every active one. */
 async function inboxOf(engines: InspectorSources, sources: readonly Source[], index: SessionIndex): Promise<Inbox> {
   await index.read();
-  return inboxAmong(engines, index.state === "whole" ? index.sessions : activeSessions(sources));
+  return inboxAmong(engines, index.state === "whole" ? index.sessions : sessionsOf(sources, ["active"]));
 }
 
 async function inboxAmong(
   engines: InspectorSources,
   sessions: Iterable<ListedSession> | AsyncIterable<ListedSession>,
+  broken: Broken = new Map(),
 ): Promise<Inbox> {
   const items: WaitingLine[] = [];
   for await (const session of sessions) {
     if (session.waitsFor?.some((what) => what !== "host") !== true) continue;
-    const line = await lineOf(engines, session);
+    const line = await lineOf(engines, session, broken);
     if (line !== undefined) items.push(line);
   }
   return { items: items.sort((one, other) => (one.askedAt < other.askedAt ? -1 : 1)) };
 }
 
-async function* activeSessions(sources: readonly Source[]): AsyncGenerator<ListedSession> {
+/** Yields the sessions in these states, and adds to `broken` those that can't be shown. */
+async function* sessionsOf(
+  sources: readonly Source[],
+  status: readonly SessionStatus[],
+  broken: Broken = new Map(),
+): AsyncGenerator<ListedSession> {
   for (const { list } of sources) {
     let cursor: string | undefined;
     do {
-      const page = await list(defined({ status: ["active"] as const, limit: 200, cursor }));
+      const page = await list(defined({ status, limit: 200, cursor }));
+      for (const one of page.broken ?? []) broken.set(one.sessionId, one);
       yield* page.items;
       cursor = page.cursor;
     } while (cursor !== undefined);
   }
 }
 
-/** Returns what a session asks now; undefined if it was answered meanwhile, or is gone. */
+/** Returns what a session asks now; undefined if it was answered meanwhile, is gone, or can't be shown any more. */
 async function lineOf(
   { engine, routed }: InspectorSources,
   { kind, sessionId, phaseName = "" }: ListedSession,
+  broken: Broken,
 ): Promise<WaitingLine | undefined> {
   try {
     if (kind === "routed") {
@@ -72,6 +93,7 @@ async function lineOf(
     return shortened({ ...common, what: "approval", question: asked.question.prompt });
   } catch (error) {
     if (!isPhasegateError(error) || (error.code !== "SESSION_NOT_FOUND" && !BROKEN.has(error.code))) throw error;
+    if (BROKEN.has(error.code)) broken.set(sessionId, { sessionId, code: error.code, message: error.message });
     return undefined;
   }
 }

@@ -35,7 +35,7 @@ export async function resolveCommands(allowed: AllowedCommands, root: string, pa
     const words = isPath ? [name] : allowedWords(name);
     const target = place === name ? (words[0] ?? "") : place;
     const found = isAbsolute(target) ? await executable(target) : await findCommand(target, root, path);
-    if (found === undefined) throw noCommand(name);
+    if (found === undefined) throw noCommand(isPath ? name : programOf(name));
     if (words.length < 2) executables.set(name, found);
     else lines.set(JSON.stringify(words), { words, executable: found });
   }
@@ -44,10 +44,15 @@ export async function resolveCommands(allowed: AllowedCommands, root: string, pa
 
 function allowedWords(name: string): readonly string[] {
   try {
-    return wordsOf("commands", name);
+    return wordsOf("commands", name, programOf(name));
   } catch (error) {
     throw errorOf("command", error);
   }
+}
+
+/** Returns the program of a command line, as far as it can be printed: its arguments, or a variable before it, may be secrets. */
+function programOf(line: string): string {
+  return /^[^\s=]*/.exec(line.trimStart())?.[0] ?? "";
 }
 
 /** Characters with a meaning for a shell, which does not run here. */
@@ -55,14 +60,14 @@ const SHELL = /[&|;<>$`\\()]/;
 
 /**
  * Splits a command line at its blanks. Quotes keep a word with blanks together; there are no other rules of a shell.
- * Throws `WrongParam`.
+ * Throws `WrongParam`, which names the line by `name`.
  */
-function wordsOf(param: string, line: string): readonly string[] {
+function wordsOf(param: string, line: string, name = line): readonly string[] {
   const words = line.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
   const plain = line.replaceAll(/"[^"]*"|'[^']*'/g, "");
-  if (/["']/.test(plain)) throw new WrongParam(param, `${shown(line)} has a quotation mark without its partner`);
+  if (/["']/.test(plain)) throw new WrongParam(param, `${shown(name)} has a quotation mark without its partner`);
   if (SHELL.test(plain)) {
-    throw new WrongParam(param, `${shown(line)} needs a shell, and there is none: put it into a script, and run that`);
+    throw new WrongParam(param, `${shown(name)} needs a shell, and there is none: put it into a script, and run that`);
   }
   if (words.length === 0) throw new WrongParam(param, "the command is empty");
   return words.map((word) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, "$1$2"));

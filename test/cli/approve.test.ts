@@ -284,7 +284,7 @@ describe("phasegate show", () => {
   it("names the approvers that a session waits for", async () => {
     const { state, sessionId, evidenceHash } = await waitingSession();
     const { stdout } = await run("show", sessionId, "--state", state);
-    expect(stdout).toContain("  waits     for ann or bob: Is the plan good enough to build?\n");
+    expect(stdout).toContain("  question  Is the plan good enough to build?\n");
     const json = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
     expect(json.awaiting).toEqual({
       prompt: "Is the plan good enough to build?",

@@ -1,3 +1,5 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { runCli } from "../../src/cli/cli.js";
@@ -68,6 +70,38 @@ describe("phasegate inbox", () => {
     await run("suspend", ids.garden, "--state", state, "--by", "me");
     expect(await run("inbox", "--state", state)).toMatchObject({ code: 0, stdout: "nothing waits for a person\n" });
   });
+});
+
+it("names sessions that can't be shown: they may wait, too", async () => {
+  const { state, sessionId, evidenceHash, keyFile, keys, approvers, engine } = await waitingSession();
+  const other = await engine.start({ workflowType: "asking", target: "src/b.ts" });
+  await engine.session(other.sessionId).completePhase(1, { tests_pass: true });
+  const files = await readdir(state, { recursive: true });
+  for (const name of files.filter((one) => one.includes(other.sessionId) && /\d\.json$/.test(one))) {
+    const file = join(state, name);
+    await writeFile(file, (await readFile(file, "utf8")).replaceAll("tests_pass", "tests_pazz"));
+  }
+  const { code, stdout } = await run("inbox", "--state", state);
+  expect([code, stdout]).toEqual([1, expect.stringContaining("approval by ann or bob")]);
+  expect(stdout).toContain("\n\n1 session can't be shown:\n");
+  expect(stdout).toContain(`  ${other.sessionId}: `);
+  const json = await run("inbox", "--state", state, "--json");
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    ...{ count: 1, items: [{ sessionId }] },
+    broken: [{ sessionId: other.sessionId, code: "TAMPERED" }],
+  });
+  for (const name of files.filter((one) => one.includes(other.sessionId) && /\d\.json$/.test(one))) {
+    await writeFile(join(state, name), "garbage");
+  }
+  expect((await run("inbox", "--state", state)).stdout).toContain("\n1 session can't be shown:\n");
+  const eve = ["--key", await keyFile("eve"), "--approver", `ann=${keys.eve.publicKey}`];
+  await run("approve", sessionId, "--state", state, ...eve, "--yes", "--evidence-hash", evidenceHash);
+  const trusting = await run("inbox", "--state", state, "--approvers", approvers, "--json");
+  expect(JSON.parse(trusting.stdout).broken).toMatchObject([
+    { sessionId, code: "APPROVAL_REFUSED" },
+    { sessionId: other.sessionId, code: "TAMPERED" },
+  ]);
 });
 
 it("the answers are commands that work", async () => {

@@ -24,6 +24,21 @@ it("long work says how far it has come, and leaves nothing behind", async () => 
   expect(vi.getTimerCount()).toBe(0);
 });
 
+it("the line is never wider than the terminal", async () => {
+  const { stderr, written } = terminal(true);
+  Object.assign(stderr, { columns: 12 });
+  await withProgress({ stderr }, "copied", work(600));
+  expect(written().split("\r\u001b[K")).toEqual(["", "copied 12 …", ""]);
+});
+
+it("a terminal that knows no escapes is shown nothing", async () => {
+  vi.stubEnv("TERM", "dumb");
+  const { stderr, written } = terminal(true);
+  await withProgress({ stderr }, "copied", work(5000));
+  expect(written()).toBe("");
+  vi.unstubAllEnvs();
+});
+
 it("short work says nothing, nor does any work without a terminal", async () => {
   for (const [isTTY, milliseconds] of [
     [true, 400],

@@ -46,7 +46,7 @@ describe("an instance of a routed workflow, in the commands", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {2}workflow {2}GARDEN \(routed, revision \w+\)$/m);
     expect(stdout).toMatch(/^ {2}status {4}Waits for ann to approve Dig$/m);
-    expect(stdout).toMatch(/^ {2}waits {5}for ann: Deep .+enough\?$/m);
+    expect(stdout).toMatch(/^ {2}question {2}Deep .+enough\?$/m);
     expect(stdout).toMatch(/^\S+ \S+ {2}Dig: success\n {4}· .*depth/m);
     expect(stdout).not.toContain("\u001b");
     const json = JSON.parse((await run("show", id, "--state", state, "--json")).stdout);
@@ -125,7 +125,7 @@ describe("an instance of a routed workflow, in the commands", () => {
     const other = join(root, "other");
     expect(await run("import", lines, "--state", other)).toMatchObject({ code: 0 });
     expect(await run("audit", id, "--state", other, "--receipt", receipt)).toMatchObject({ code: 0 });
-    const shown = async (where: string) => (await run("show", id, "--state", where)).stdout.replace(where, "STATE");
+    const shown = async (where: string) => (await run("show", id, "--state", where)).stdout.replaceAll(where, "STATE");
     expect(await shown(other)).toBe(await shown(state));
   });
 

@@ -77,6 +77,25 @@ describe("phasegate sessions", () => {
     beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-03-04T07:20:00.000Z") }));
     afterEach(() => void vi.useRealTimers());
 
+    it("leaves out columns where there is no room, and takes what is quiet for an hour as stuck", async () => {
+      const state = await temporaryFolder();
+      const { close, ids } = await sessionsOfAllKinds(state);
+      await close();
+      for (const columns of [20, 40, 60]) {
+        const { stdout } = await atTerminal(columns, "sessions", "--state", state, "--sizes");
+        // Isolates of text from right to left take no column.
+        const lines = stdout.replace(/[\u2068\u2069]/g, "").split("\n");
+        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      }
+      const sorted = (await run("sessions", "--state", state, "--sort", "status", "--ids")).stdout.split("\n");
+      const most = [ids.garden, ids.waiver, ids.approval, ids.failed, ids.refused, ids.working, ids.paused, ids.done];
+      expect(sorted).toEqual([...most, ""]);
+      vi.setSystemTime("2026-03-04T06:20:30.000Z");
+      expect((await run("sessions", "--state", state, "--stuck", "--ids")).stdout.split("\n")).toHaveLength(6);
+      vi.setSystemTime("2026-03-04T06:00:00.000Z");
+      expect((await run("sessions", "--state", state, "--stuck", "--ids")).stdout).toBe("");
+    });
+
     it("fits its width: short ids, how each stands, and what it waits for", async () => {
       const state = await temporaryFolder();
       const { ids, close } = await sessionsOfAllKinds(state);
@@ -152,6 +171,7 @@ describe("phasegate sessions", () => {
     expect(await targets("--target", "src/c.ts")).toBe("c");
     expect(await targets("--stuck")).toBe("cba");
     expect(await targets("--stuck", "--sort", "updated")).toBe("abc");
+    expect(await targets("--stuck", "--sort", "owner")).toBe("abc");
     expect(await targets("--older-than", "99999d")).toBe("");
     expect(await targets("--waiting")).toBe("");
     const limited = await run("sessions", "--state", state, "--limit", "1");

@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { evidenceLines } from "../../src/cli/attempts.js";
-import { widthOf } from "../../src/cli/layout.js";
+import { widthOf, wrapped } from "../../src/cli/layout.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { atTerminal, run } from "./run-cli.js";
 import { sessionsOfAllKinds } from "./sessions-of-all-kinds.js";
+import { waitingSession } from "./waiting-session.js";
 
 async function allKinds() {
   const state = await temporaryFolder();
@@ -12,7 +13,7 @@ async function allKinds() {
   const show = async (id: string, ...more: string[]) => {
     const { stdout } = await atTerminal(80, "show", id.slice(-8), "--state", state, ...more);
     // Ids and commands are copied as a whole.
-    const broken = stdout.split("\n").filter((line) => /\s/.test(line.trim()) && !line.includes("phasegate approve"));
+    const broken = stdout.split("\n").filter((line) => /\s/.test(line.trim()) && !line.includes("phasegate "));
     for (const line of broken) expect(widthOf(line)).toBeLessThanOrEqual(80);
     return stdout;
   };
@@ -40,14 +41,20 @@ describe("phasegate show at a terminal", () => {
     const { ids, show, state } = await allKinds();
     const text = await show(ids.approval);
     expect(text).toContain(
-      "  waits     for an approver: Is this plan good enough to build on it for a whole\n" +
-        "            month, with all of its risks?\n",
+      "  question  Is this plan good enough to build on it for a whole month, with all\n" +
+        "            of its risks?\n",
     );
-    expect(text).toContain(
-      `  answer    phasegate approve ${ids.approval.slice(-8)} --state ${state} --key KEY.pem --approvers approvers.json\n`,
-    );
+    const options = `${ids.approval.slice(-8)} --state ${state} --key KEY.pem --approvers approvers.json`;
+    expect(text).toContain(`  answer    phasegate approve ${options}\n            phasegate deny ${options}\n`);
     expect(await show(ids.garden)).toMatch(
-      /status {4}Waits for ann to approve Dig\n {2}step {6}Dig\n {2}waits {5}for ann: Deep enough\?/,
+      /status {4}Waits for ann to approve Dig\n {2}step {6}Dig\n {2}question {2}Deep enough\?\n/,
+    );
+    const waiver = `${ids.waiver.slice(-8)} --state ${state} --by NAME`;
+    expect(await show(ids.waiver)).toMatch(
+      new RegExp(
+        " {2}reason {4}no tool for this language\\n {2}request .*\\n" +
+          ` {2}answer {4}phasegate waive ${waiver}\\n {12}phasegate deny ${waiver}\\n`,
+      ),
     );
   });
 
@@ -58,10 +65,9 @@ describe("phasegate show at a terminal", () => {
       await session.retryPhase(2, { as: "agent" });
       for (let time = 0; time < 3; time += 1) await session.completePhase(2, { built: true, coverage: round + time });
     }
-    expect(await show(ids.failed)).toContain("waits     for the host: its attempts are used up. phasegate retry ");
-    expect((await run("show", ids.failed, "--state", state)).stdout).toContain(
-      `phasegate retry ${ids.failed} --by NAME`,
-    );
+    const retry = (id: string) => `  answer    phasegate retry ${id} --state ${state} --by NAME\n`;
+    expect(await show(ids.failed)).toContain(retry(ids.failed.slice(-8)));
+    expect((await run("show", ids.failed, "--state", state)).stdout).toContain(retry(ids.failed));
   });
 
   it("has texts as blocks, and the newest attempt first", async () => {
@@ -77,6 +83,22 @@ describe("phasegate show at a terminal", () => {
 });
 
 describe("evidence", () => {
+  it("has one line for each value that begins like one, in show and approve, at any width", async () => {
+    const blanks = " ".repeat(400);
+    const summary = `Done${blanks}coverage: 97${blanks}reviewed_by_security: true`;
+    const { state, sessionId, evidenceHash, keyFile, approvers } = await waitingSession({ summary });
+    const keysIn = (stdout: string) => stdout.split("\n").flatMap((line) => /^ +│ (\w+):/.exec(line)?.[1] ?? []);
+    const widths = [20, 40, 80, 200];
+    for (const columns of widths) {
+      const { stdout } = await atTerminal(columns, "show", sessionId, "--state", state, "--full");
+      expect(keysIn(stdout)).toEqual(["tests_pass", "summary"]);
+    }
+    const decide = ["--key", await keyFile("ann"), "--approvers", approvers, "--yes", "--evidence-hash", evidenceHash];
+    const { stdout } = await atTerminal(80, "approve", sessionId, "--state", state, ...decide);
+    expect(keysIn(stdout)).toEqual(["tests_pass", "summary"]);
+    expect(stdout).toContain("  │   ↳ reviewed_by_security: true");
+  });
+
   it("is shown so that no value can be taken for another", () => {
     const evidence = {
       plain: "all of it",
@@ -90,6 +112,31 @@ describe("evidence", () => {
         ...["block: |", "  one", "    two: 2", "", "  three"],
       ].map((line) => `  │ ${line}`),
     );
+  });
+
+  it("can't pass for other values by blanks that a terminal breaks its lines at", () => {
+    const blanks = " ".repeat(400);
+    const summary = `Done${blanks}coverage: 97${blanks}reviewed_by_security: true`;
+    const [line = ""] = evidenceLines({ summary }, 8000, true);
+    expect(line).toBe(`  │ summary: ${JSON.stringify(summary)}`);
+    for (const width of [20, 40, 80, 200]) {
+      const [first = "", ...others] = wrapped(line, width);
+      expect(first).toBe('  │ summary: "Done');
+      expect(others.map((one) => one.slice(0, 8))).toEqual(others.map(() => "  │   ↳ "));
+    }
+    expect(evidenceLines({ a: "x  y", b: "x\u00a0y", c: "x\ty", d: "x\ry" }, 1000, true)).toEqual(
+      ['a: "x  y"', 'b: "x\u00a0y"', 'c: "x\\ty"', 'd: "x\\ry"'].map((text) => `  │ ${text}`),
+    );
+    // A block shows no blanks at the end of a line, and no CR.
+    expect(evidenceLines({ a: "one \ntwo", b: "one\r\ntwo" }, 1000, true)).toEqual([
+      ...['  │ a: "one \\ntwo"', '  │ b: "one\\r\\ntwo"'],
+    ]);
+  });
+
+  it("is JSON where it is nested too deep for a terminal", () => {
+    const nested = (depth: number): object => (depth === 0 ? { end: 1 } : { in: nested(depth - 1) });
+    const lines = evidenceLines(nested(20), 1000, true);
+    expect(lines.at(-1)).toMatch(/^ {2}│ {17}in: \{"in":.*\{"end":1\}/);
   });
 
   it("is cut at its characters and lines, unless all is wanted", () => {

@@ -178,7 +178,7 @@ describe("an agent that can't meet a requirement", () => {
     expect(await call("get_state", { brief: true })).toMatchObject({ awaiting_waiver: true, attempts: 1 });
     const { stdout: text } = await run("show", sessionId, "--state", state);
     expect(text).toContain(`  answer    phasegate waive ${sessionId} --state ${state} --by NAME\n`);
-    expect(text).toContain("by an approver; phasegate deny says no\n");
+    expect(text).toContain(`            phasegate deny ${sessionId} --state ${state} --by NAME\n`);
     const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
     const decided = ["--by", "ann", "--yes", "--request", String(shown.awaitingWaiver.request)];
     const waived = await run("waive", sessionId, "--state", state, ...decided, "--note", "until May");

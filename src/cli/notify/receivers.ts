@@ -46,7 +46,8 @@ function webhookAt(text: string, which: string, keys: readonly Uint8Array[]): Re
     const hint = `Write one of ${Object.keys(BODIES)
       .map((one) => `#${one}`)
       .join(", ")}, or nothing for json.`;
-    throw usage(`${which}, at ${host}, ends with ${JSON.stringify(url.hash)}, which is no format`, hint);
+    // It may be a secret: it is not repeated.
+    throw usage(`${which}, at ${host}, ends with # and no format`, hint);
   }
   if (format !== "json") return webhook({ url, format, keys: [] });
   if (keys.length > 0) return webhook({ url, format, keys });
