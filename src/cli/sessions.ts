@@ -1,10 +1,10 @@
 /** `phasegate sessions`: lists the sessions of a state as a table, and those that cannot be shown. */
 import type { Writable } from "node:stream";
 import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../engine/lists.js";
-import { DEFAULT_LIMITS, LIVING } from "../phased/options.js";
+import { DEFAULT_LIMITS, LIVING, type LivingStatus } from "../phased/options.js";
 import { isOnOlder, newestRevisions, type Revisions } from "../phased/revisions.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
-import { isChosen, STUCK_SECONDS } from "../read/filter.js";
+import { isChosen, isStuck, STUCK_SECONDS } from "../read/filter.js";
 import { comparePositions, positionOf } from "../read/order.js";
 import { standingText } from "../read/standing.js";
 import { defined } from "../workflow/json.js";
@@ -37,17 +37,24 @@ const PAGE = 100;
 
 const WAITING = ["approval", "waiver", "host"] as const satisfies readonly WaitsFor[];
 
-/** Sessions are listed as they were created, the newest first. */
+/** A storage lists sessions as they were created, the newest first. */
 const ORDERS = ["created", "updated", "workflow", "target", "status", "phase", "owner"] as const;
+
+/** How an active session stands, and what the page calls those that are completed. */
+const STANDING = ["working", "refused", "needs_you", "done"] as const;
 
 const sessionsOptions = () => ({
   state: required(stateOption()),
-  status: choice("--status <status>", "only sessions of this status", LIVING).conflicts("stuck"),
+  status: choice("--status <status>", "only sessions of this status, or that stand so", [
+    ...LIVING,
+    ...STANDING,
+  ]).conflicts("stuck"),
   workflow: text("--workflow <type>", "only sessions on this workflow"),
   target: text("--target <path>", "only sessions on this target"),
   owner: text("--owner <name>", "only sessions of this owner"),
   phase: text("--phase <phase>", "only sessions in this phase, or at this step"),
   waiting: bare(choice("--waiting [for]", "only sessions that wait for this, or for any of these", WAITING)),
+  waived: flag("--waived", "only sessions in which something was waived"),
   stuck: flag("--stuck", "only active sessions without a commit for --older-than, or for an hour"),
   olderThan: parsed("--older-than <age>", "only sessions without a commit for this long: 12h, 7d", age),
   maxAttemptsTotal: limit(
@@ -57,10 +64,14 @@ const sessionsOptions = () => ({
   ),
   sort: choice(
     "--sort <by>",
-    "created and updated: newest first; status: the most urgent first; the others: ascending. By created if not given; with --stuck or --older-than, the longest without a commit first",
+    "created and updated: newest first; status: the most urgent first; the others: ascending. By updated if not given; with --stuck or --older-than, the longest without a commit first",
     ORDERS,
   ),
-  limit: parsed("--limit <n>", "maximum number of sessions; all if not given", wholeNumber(1)),
+  limit: parsed(
+    "--limit <n>",
+    "maximum number of sessions; all if not given. With --sort created no more are read",
+    wholeNumber(1),
+  ),
   sizes: flag("--sizes", "show the number of commits and the size of each session"),
   workflows: workflowsOption("the server's folders of phased workflows: shows which sessions are on an older revision"),
   wide: flag("--wide", "print whole ids, times and targets, as in a pipe, however wide the terminal is"),
@@ -73,7 +84,7 @@ type SessionsOptions = Values<ReturnType<typeof sessionsOptions>>;
 export const sessionsCommand = command({
   name: "sessions",
   summary: "list the sessions of a state, or find those that are stuck",
-  description: "Lists the sessions of a state, newest first, with what their logs say.",
+  description: "Lists the sessions of a state, the last changed first, with what their logs say.",
   options: sessionsOptions(),
   help: HELP,
   async run({ state, json, sizes, ids, wide, maxAttemptsTotal, ...options }, terminal) {
@@ -107,6 +118,12 @@ export const sessionsCommand = command({
   },
 });
 
+function statusesOf(given: SessionsOptions["status"]): readonly LivingStatus[] {
+  if (given === undefined) return LIVING;
+  const status = LIVING.find((one) => one === given);
+  return [status ?? (given === "done" ? "completed" : "active")];
+}
+
 interface Chosen {
   readonly sessions: readonly ListedSession[];
   readonly broken: readonly BrokenSession[];
@@ -122,13 +139,17 @@ async function chosenSessions(
 ): Promise<Chosen> {
   const { limit = Infinity, phase, waiting: awaited, stuck } = options;
   const silent = options.olderThan ?? (stuck ? STUCK_SECONDS * 1000 : undefined);
-  const status = stuck ? (["active"] as const) : options.status === undefined ? LIVING : [options.status];
+  const standing = STANDING.find((one) => one === options.status);
+  const status = stuck ? (["active"] as const) : statusesOf(options.status);
   const { workflow: workflowType, target, owner } = options;
   const updatedBefore = silent === undefined ? undefined : new Date(Math.max(0, now - silent)).toISOString();
   const query: SessionQuery = defined({ status, workflowType, target, owner, updatedBefore });
-  const filter = { phase, waiting: awaited === true ? "any" : awaited } as const;
-  const isFiltered = phase !== undefined || awaited !== undefined;
-  const sort = options.sort ?? (silent === undefined ? "created" : "updated");
+  const filter = defined({
+    ...{ phase, status: standing, waiting: awaited === true ? "any" : awaited },
+    waived: options.waived ? "yes" : undefined,
+  });
+  const isFiltered = stuck === true || Object.keys(filter).length > 0;
+  const sort = options.sort ?? "updated";
   const sessions: ListedSession[] = [];
   const broken: BrokenSession[] = [];
   let cursor: string | undefined;
@@ -136,7 +157,8 @@ async function chosenSessions(
     const left = sort === "created" && !isFiltered ? limit - sessions.length : PAGE;
     const page = defined({ ...query, limit: Math.min(PAGE, left), cursor });
     const shown = await checkedPage(await storage.list(page), query, lookAt);
-    sessions.push(...shown.items.filter((session) => isChosen(session, filter)));
+    const isShown = (one: ListedSession) => isChosen(one, filter) && (!stuck || isStuck(one, 0, now));
+    sessions.push(...shown.items.filter(isShown));
     broken.push(...(shown.broken ?? []));
     cursor = shown.cursor;
     // They come newest first. Any other order needs all of them, and what a session waits for is only in its log.
@@ -149,7 +171,8 @@ async function chosenSessions(
   }
   if (sort !== "created") {
     // Of those that are stuck, the longest without a commit come first, unless another order is asked for.
-    const order = { sort: sort === "updated" ? "changed" : sort, isDescending: options.sort === "updated" } as const;
+    const isDescending = sort === "updated" && (options.sort !== undefined || silent === undefined);
+    const order = { sort: sort === "updated" ? "changed" : sort, isDescending } as const;
     const at = (session: ListedSession) => positionOf(session, order);
     sessions.sort((one, other) => comparePositions(at(one), at(other), order));
   }

@@ -40,6 +40,8 @@ export interface ListedSession extends SessionSummary {
   readonly workflowName?: string;
   /** The name of its current phase, if it is a phased session. */
   readonly phaseName?: string;
+  /** True if anything was waived in it, at a phase that it has passed or is in. */
+  readonly waived?: true;
   /** How often its gate has refused in a row, of how many times, if the last submission at the current phase was refused. */
   readonly refused?: { readonly attempts: number; readonly limit: number };
 }

@@ -25,11 +25,15 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
     waiver: isWaiverOpen(head),
     host: isOpen && exhausted(head, context.options.limits) !== undefined,
   };
-  const isRefused = isOpen && head.submission !== undefined && !waits.approval;
+  const { submission, waived = [], withWaivers = [] } = head;
+  // A waiver that was granted since may be all that was missing.
+  const isWaived = waived.some(({ version }) => version > (submission?.version ?? 0));
+  const isRefused = isOpen && submission !== undefined && !waits.approval && !isWaived;
   return {
     ...waitingAs(summary, waits),
     revision: head.revision,
     ...(await namesOf(context, session)),
+    ...(waived.length + withWaivers.length > 0 && { waived: true }),
     ...(isRefused && { refused: { attempts: head.attempts, limit: context.options.limits.maxAttempts } }),
   };
 }

@@ -7,9 +7,9 @@ import { standingOf } from "./standing.js";
 
 /**
  * The filters by their names in the query: `status` is how a session stands, or several of that, joined by commas; `phase` the
- * number or the name of a phase, or a step's name; `stuck` the seconds without a commit; `text` is in any column of the list.
+ * number or the name of a phase, or a step's name; `waived` is anything; `stuck` the seconds without a commit; `text` is in any column of the list.
  */
-export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "owner"] as const;
+export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "waived", "stuck", "text", "owner"] as const;
 
 export type SessionFilter = { readonly [K in (typeof FILTERS)[number]]?: string };
 
@@ -20,7 +20,7 @@ export function filterOf(query: URLSearchParams): SessionFilter {
 /** Checks a session against all filters except `stuck`, which depends on the time. */
 export function isChosen(
   session: ListedSession,
-  { kind, status, workflow, owner, phase, waiting, text }: SessionFilter,
+  { kind, status, workflow, owner, phase, waiting, waived, text }: SessionFilter,
 ): boolean {
   const { workflowType, current, waitsFor = [] } = session;
   return (
@@ -30,6 +30,7 @@ export function isChosen(
     (owner === undefined || session.owner === owner) &&
     (phase === undefined || String(current) === phase || session.phaseName === phase) &&
     (waiting === undefined || waitsFor.some((what) => waiting === "any" || waiting === what)) &&
+    (waived === undefined || session.waived === true) &&
     (text === undefined || textOf(session).includes(text.toLowerCase()))
   );
 }
@@ -44,7 +45,9 @@ function textOf(session: ListedSession): string {
 /** A session without a commit for this long is stuck, where nothing else is asked for. */
 export const STUCK_SECONDS = 3600;
 
-/** Returns true for an active session without a commit for some time. */
-export function isStuck({ status, updatedAt }: ListedSession, seconds: number, now: number): boolean {
-  return status === "active" && Date.parse(updatedAt) < now - seconds * 1000;
+/** Returns true for a session in which an agent should work, and nothing has happened for some time: one that needs you is not stuck. */
+export function isStuck(session: ListedSession, seconds: number, now: number): boolean {
+  const standing = standingOf(session);
+  const isAtWork = standing === "working" || standing === "refused";
+  return isAtWork && Date.parse(session.updatedAt) < now - seconds * 1000;
 }

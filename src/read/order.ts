@@ -27,7 +27,8 @@ const DEFAULT: Order = { sort: "changed", isDescending: true };
 /** Returns the order that a query asks for; undefined if there is no such order. */
 export function orderOf(query: URLSearchParams): Order | undefined {
   const asked = query.get("sort");
-  if (!asked) return DEFAULT;
+  // Of those that are stuck, the longest without a change come first.
+  if (!asked) return query.get("stuck") ? { ...DEFAULT, isDescending: false } : DEFAULT;
   const isDescending = asked.startsWith("-");
   const sort = SORTS.find((name) => name === asked.slice(isDescending ? 1 : 0));
   return sort && { sort, isDescending };

@@ -13,7 +13,7 @@ export function whyText({ standing, at, by, reason, attempts, waits }: Why): str
   const why = reason === undefined ? "" : `: ${reason}`;
   const used = attempts === undefined || attempts.attempts === 0 ? "" : attemptsText(attempts);
   const counted = used === "" ? "" : `${/[.!?]$/.test(why) ? "" : "."} ${used}`;
-  if (standing === "working") return at === undefined ? "Working" : `Works on ${at}`;
+  if (standing === "working") return at === undefined ? "Working" : `Works on ${at}${why}`;
   if (standing === "paused") return `Paused${by === undefined ? where : ` by ${by}`}${why}`;
   if (waits !== undefined) {
     const who = waits.by === undefined ? "somebody" : waits.by.join(" or ");

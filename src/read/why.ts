@@ -1,4 +1,6 @@
 /** Why a session stands where it stands: what a person needs first, on the page of a session and in the terminal. */
+
+import { waivedText } from "../gate/waivers.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import { isAttemptAt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
@@ -23,6 +25,10 @@ export function whyPhased(summary: ListedSession, state: StateView, attempts: re
   if (standing === "needs_you" && asked !== undefined) {
     const fields = state.awaiting === undefined ? state.awaitingWaiver?.fields : undefined;
     return { standing, at, waits: { for: fields === undefined ? "approval" : "waiver", by: asked.approvers, fields } };
+  }
+  if (standing === "working" && state.waived !== undefined) {
+    const [waiver] = state.waived.slice(-1);
+    return { standing, at, reason: waiver && cut(waivedText(waiver)) };
   }
   const last = attempts.findLast((one) => isAttemptAt(one, state.currentPhase) && one.status === "failed");
   const reason = standing === "working" || last === undefined ? undefined : cut(foundIn(last));

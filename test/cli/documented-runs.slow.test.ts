@@ -78,6 +78,7 @@ const HALF_DONE = `# Tasks
 
 const PAGES: Readonly<Record<string, Page>> = {
   "README.md": { prepare: aNewProject },
+  "site/home.md": { prepare: aNewProject },
   "docs/setup.md": { prepare: aNewProject },
   "docs/start.md": {
     prepare: aNewProject,

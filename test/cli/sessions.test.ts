@@ -54,7 +54,7 @@ describe("phasegate sessions", () => {
     expect((await run("show", id, "--state", state)).stdout).toMatch(/owner +bob/);
   });
 
-  it("lists them as a table, newest first", async () => {
+  it("lists them as a table, the last changed first", async () => {
     const state = await stateOf(async (engine, clock) => {
       await paused(engine, clock);
       await engine.start({ workflowType: "two_phases", target: "src/long/name.ts" });
@@ -63,8 +63,8 @@ describe("phasegate sessions", () => {
     expect(code).toBe(0);
     expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
       "SESSION|STATUS|PHASE|UPDATED|WORKFLOW|TARGET",
-      "two_phases_src_long_name_ts_20260304_050912_qnar3i0e|active|1 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/long/name.ts",
       `${ID}|paused|2 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/a.ts`,
+      "two_phases_src_long_name_ts_20260304_050912_qnar3i0e|active|1 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/long/name.ts",
       "",
       "2 sessions",
       "",
@@ -91,7 +91,7 @@ describe("phasegate sessions", () => {
       const most = [ids.garden, ids.waiver, ids.approval, ids.failed, ids.refused, ids.working, ids.paused, ids.done];
       expect(sorted).toEqual([...most, ""]);
       vi.setSystemTime("2026-03-04T06:20:30.000Z");
-      expect((await run("sessions", "--state", state, "--stuck", "--ids")).stdout.split("\n")).toHaveLength(6);
+      expect((await run("sessions", "--state", state, "--stuck", "--ids")).stdout.split("\n")).toHaveLength(3);
       vi.setSystemTime("2026-03-04T06:00:00.000Z");
       expect((await run("sessions", "--state", state, "--stuck", "--ids")).stdout).toBe("");
     });
@@ -159,14 +159,17 @@ describe("phasegate sessions", () => {
         .sessions.map(({ target }: { target: string }) => target.slice(4, 5))
         .join("");
     };
-    expect(await targets()).toBe("bac");
+    expect(await targets()).toBe("abc");
     expect(await targets("--sort", "target")).toBe("abc");
     expect(await targets("--sort", "created")).toBe("bac");
     expect(await targets("--sort", "updated")).toBe("abc");
     expect(await targets("--sort", "phase", "--limit", "2")).toBe("bc");
     expect(await targets("--phase", "2")).toBe("a");
     expect(await targets("--phase", "1", "--limit", "1")).toBe("b");
-    expect(await targets("--workflow", "two_phases")).toBe("bac");
+    expect(await targets("--workflow", "two_phases")).toBe("abc");
+    expect(await targets("--status", "working")).toBe("abc");
+    expect(await targets("--status", "done")).toBe("");
+    expect(await targets("--waived")).toBe("");
     expect(await targets("--workflow", "three_phases")).toBe("");
     expect(await targets("--target", "src/c.ts")).toBe("c");
     expect(await targets("--stuck")).toBe("cba");

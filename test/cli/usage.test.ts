@@ -56,7 +56,7 @@ describe("phasegate", () => {
     [["serv"]],
     [["sessions"]],
     [["sessions", "--state", ""]],
-    [["sessions", "--state", "x", "--status", "done"]],
+    [["sessions", "--state", "x", "--status", "waiting"]],
     [["sessions", "--state", "x", "--limit", "0"]],
     [["serve", "--state", "x"]],
     [["serve", "--workflows", "x", "--state", "x", "--max-attempts", "3.5"]],

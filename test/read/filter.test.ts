@@ -50,10 +50,17 @@ describe("the filters of a list", () => {
     expect(isChosen(plain, { owner: "amy" })).toBe(false);
   });
 
-  it("say what is stuck: what is active, and has not changed for as long", () => {
+  it("find sessions in which something was waived", () => {
+    expect(isChosen(SESSION, { waived: "yes" })).toBe(false);
+    expect(isChosen({ ...SESSION, waived: true }, { waived: "yes" })).toBe(true);
+  });
+
+  it("say what is stuck: what is at work, and has not changed for as long", () => {
     const now = Date.parse(SESSION.updatedAt) + 60_000;
-    expect(isStuck(SESSION, 59, now)).toBe(true);
-    expect(isStuck(SESSION, 60, now)).toBe(false);
-    expect(isStuck({ ...SESSION, status: "paused" }, 59, now)).toBe(false);
+    const { waitsFor: _, ...working } = SESSION;
+    expect(isStuck(working, 59, now)).toBe(true);
+    expect(isStuck(working, 60, now)).toBe(false);
+    expect(isStuck(SESSION, 59, now)).toBe(false);
+    expect(isStuck({ ...working, status: "paused" }, 59, now)).toBe(false);
   });
 });

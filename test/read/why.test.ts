@@ -65,6 +65,21 @@ describe("why a session stands where it stands", () => {
     ]);
   });
 
+  it("is what was waived, once that is granted: the refusal before does not stand any more", async () => {
+    const { engine, get } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    const session = engine.session(sessionId);
+    await session.completePhase(1, { summary: "done it", tests_pass: false });
+    const { request } = await session.requestWaiver(1, { fields: ["tests_pass"], reason: "no runner" });
+    await session.waive({ by: "ann", request });
+    const { why, summary } = await get<PhasedDetail>(`sessions/${sessionId}`);
+    expect(whyText(why)).toBe("Works on 1 Build: tests_pass waived by ann: no runner");
+    expect(summary).toMatchObject({ waived: true });
+    expect(summary).not.toHaveProperty("refused");
+    await session.completePhase(1, { summary: "done it" });
+    expect((await get<PhasedDetail>(`sessions/${sessionId}`)).summary).toMatchObject({ waived: true, current: 2 });
+  });
+
   it("is read from the session: what was found, asked and said", async () => {
     const { engine, routed, get } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });

@@ -102,7 +102,7 @@ function StandingTabs() {
             href={hrefWith({ status: undefined, stuck: undefined, ...asked })}
             key={id}
             aria-current={tab === current ? "true" : undefined}
-            title={id === "stuck" ? "Active, and without a change for an hour" : undefined}
+            title={id === "stuck" ? "At work, and without a change for an hour" : undefined}
           >
             {label}
             {counts !== undefined && <span class="count"> {number(counts[id])}</span>}
@@ -126,6 +126,8 @@ const WAITING = [
   ["host", "the host"],
 ] as const;
 
+const WAIVED = [["yes", "granted"]] as const;
+
 type FilterName = (typeof FILTERS)[number];
 
 /** The filters that are chosen in the panel, and their words on a chip. */
@@ -135,6 +137,7 @@ const WORDS: Readonly<Record<Exclude<FilterName, "text">, string>> = {
   phase: "Phase or step",
   owner: "Owner",
   waiting: "Waits for",
+  waived: "Waivers",
   stuck: "No change for",
   kind: "Kind",
 };
@@ -209,6 +212,12 @@ function Filters() {
             value={value("waiting")}
             onChange={(waiting) => set({ waiting })}
           />
+          <Select
+            label={WORDS.waived}
+            options={WAIVED}
+            value={value("waived")}
+            onChange={(waived) => set({ waived })}
+          />
           <Select label={WORDS.stuck} options={STUCK} value={value("stuck")} onChange={(stuck) => set({ stuck })} />
           {about.value.kinds.length > 1 && (
             <Select
@@ -268,7 +277,8 @@ function Chips() {
 }
 
 function wordOf(name: FilterName, value: string): string {
-  const words = new Map<string, string>(name === "stuck" ? STUCK : name === "waiting" ? WAITING : []);
+  const known = { stuck: STUCK, waiting: WAITING, waived: WAIVED };
+  const words = new Map<string, string>(name in known ? known[name as keyof typeof known] : []);
   if (name !== "status") return words.get(value) ?? value;
   return LISTED.flatMap((one) => (value.split(",").includes(one) ? [STANDING_WORDS[one]] : [])).join(" or ");
 }

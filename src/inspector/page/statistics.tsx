@@ -232,7 +232,13 @@ function figuresOf(phase: PhaseStatistics, workflow: string, most: Most): readon
       </Figure>
     ),
     number(denied),
-    waivers.requested === 0 ? "–" : `${waivers.granted} of ${waivers.requested}`,
+    waivers.requested === 0 ? (
+      "–"
+    ) : (
+      <a key="waivers" href={href(["sessions"], { workflow, waived: "yes" })}>
+        {waivers.granted} of {waivers.requested}
+      </a>
+    ),
     <List key="fields" items={fields} first={5} what="field">
       {({ field, failed, waived }) => (
         <>

@@ -142,7 +142,7 @@ export function WaitingNow({ waiting, isWanted, onDone }: WaitingNowProps) {
 }
 
 function WhoMay({ waiting: { approvers } }: { readonly waiting: WaitingLine }) {
-  return approvers === undefined ? null : <span class="quiet"> by {line(approvers.join(" or "), 200)}</span>;
+  return approvers === undefined ? null : <span class="quiet"> asked of {line(approvers.join(" or "), 200)}</span>;
 }
 
 function Matter({ waiting }: { readonly waiting: Waiting }) {
