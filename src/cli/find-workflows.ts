@@ -12,7 +12,8 @@ import { FileContent, workflowNames } from "../content/files.js";
 import { WorkflowFolder } from "../content/workflow-folder.js";
 import { isPhasegateError, type SourcePosition } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
-import { faultOf } from "../phased/start-checks.js";
+import { ruleFaults } from "../gate/judge.js";
+import { type Children, earlierIn, faultOf } from "../phased/start-checks.js";
 import type { BaseWorkflows } from "../ports/content-provider.js";
 import type { Verifier } from "../ports/verifier.js";
 import { childOptionFaults } from "../rules/options.js";
@@ -25,7 +26,9 @@ import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { FILE_MAX, GATE_FILES, METADATA_FILE, withoutMark } from "../workflow/files/workflow-files.js";
 import { nearest, secretIn, shown } from "../workflow/names.js";
+import { PhaseNames } from "../workflow/phase-names.js";
 import type { GateDefinition } from "../workflow/structure.js";
+import type { Workflow } from "../workflow/workflow-input.js";
 
 export interface FoundFiles {
   readonly type: string;
@@ -131,7 +134,7 @@ async function readFolder(
   }
   const found = [
     ...(await weakerIn(read, source)),
-    ...(await childrenIn(type, gates, source, host.bases)),
+    ...(await childrenIn(type, gates, source, host.bases, read.definition)),
     ...(await verifierFaults(gates, source, host)),
   ];
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...found] }, gates, source };
@@ -154,6 +157,7 @@ async function childrenIn(
   gates: readonly PlacedGate[],
   source: FoundFiles["source"],
   folders: BaseWorkflows,
+  definition: Workflow["definition"] | undefined,
 ): Promise<Diagnostic[]> {
   const children = gates.flatMap(({ gate, ...place }) => {
     const child = childWorkflowOf(gate);
@@ -161,6 +165,7 @@ async function childrenIn(
   });
   const types = children.length === 0 ? [] : await folders.types();
   const found: Diagnostic[] = [];
+  const others = new Map<string, Workflow["definition"]>();
   for (const { child, where, file } of children) {
     const place = { file, ...placeOf(child.type, await source(file)) };
     const phase = `${where} is the workflow ${shown(child.type)}, which`;
@@ -171,11 +176,33 @@ async function childrenIn(
     }
     // What is wrong with the other workflow is said where that one is.
     const other = await folders.find(child.type, by).catch(ofRefused(undefined));
+    if (other !== undefined) others.set(child.type, other.definition);
     for (const fault of other === undefined ? [] : childOptionFaults(child, other.definition.structure)) {
       const message = `${phase} can't be started so: ${fault}`;
       const hint = "Give the options that it reads, with values or rules.";
       found.push({ ...place, severity: "error", code: "WORKFLOW_PHASE_WRONG" satisfies DiagnosticCode, message, hint });
     }
+  }
+  return [...found, ...(await rulesOverChildren(definition, others))];
+}
+
+/** Returns what is wrong with rules that read the artifacts of children: what the reading of one workflow alone can't find. */
+async function rulesOverChildren(
+  definition: Workflow["definition"] | undefined,
+  others: Children,
+): Promise<Diagnostic[]> {
+  if (definition === undefined || others.size === 0) return [];
+  const { phases, startPhase } = definition.structure;
+  const [names, before] = [new PhaseNames(phases), earlierIn(definition, others)];
+  const found: Diagnostic[] = [];
+  for (const { number, gate } of phases) {
+    const faults = await ruleFaults(gate, { phase: number, phases: names, startPhase, before });
+    found.push(
+      ...faults.map(({ message }): Diagnostic => {
+        const file = `phases/${number}/${GATE_FILES[0]}`;
+        return { file, severity: "error", code: "RULE_INVALID" satisfies DiagnosticCode, message };
+      }),
+    );
   }
   return found;
 }

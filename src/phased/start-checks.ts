@@ -20,8 +20,8 @@ import {
   unknownOptions,
 } from "../rules/options.js";
 import { aboutVerifier } from "../workflow/built-in-verifiers.js";
-import { CHILD_CHECK } from "../workflow/child-workflow.js";
-import { sinceFault } from "../workflow/gate-definition.js";
+import { CHILD_CHECK, childWorkflowOf } from "../workflow/child-workflow.js";
+import { type EarlierPhase, sinceFault } from "../workflow/gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
 import { PhaseNames } from "../workflow/phase-names.js";
@@ -101,6 +101,25 @@ async function checkInCode(
   });
 }
 
+/** The workflows that phases are, by their types. */
+export type Children = ReadonlyMap<string, Pick<WorkflowDefinition, "structure" | "schemas">>;
+
+/** Returns what rules can read of the phases of a workflow: of a phase that is another one, the phases of that. */
+export function earlierIn(
+  { structure: { phases }, schemas }: Pick<WorkflowDefinition, "structure" | "schemas">,
+  children: Children,
+): readonly EarlierPhase[] {
+  const names = new PhaseNames(phases);
+  return phases.map(({ number, gate }) => {
+    const type = childWorkflowOf(gate)?.type;
+    const child = type === undefined ? undefined : children.get(type);
+    return {
+      ...{ number, gate, schema: schemas.get(number), key: names.keysOf(number).at(-1) },
+      child: child && earlierIn(child, new Map()),
+    };
+  });
+}
+
 /** Structures whose rules can run. */
 const runnable = new WeakSet<WorkflowStructure>();
 
@@ -112,15 +131,17 @@ const TURN_MS = 20;
  * they are read; a definition in code only here, since the language of rules is loaded on demand.
  */
 export async function requireRules(
-  { structure, schemas }: Pick<WorkflowDefinition, "structure" | "schemas">,
+  definition: Pick<WorkflowDefinition, "structure" | "schemas">,
   clock: FullClock,
+  children: Children = new Map(),
 ): Promise<void> {
-  if (runnable.has(structure)) return;
+  const { structure } = definition;
+  if (children.size === 0 && runnable.has(structure)) return;
   const diagnostics: string[] = [];
   const takeTurns = turns(clock, TURN_MS);
   const { phases, startPhase } = structure;
   const names = new PhaseNames(phases);
-  const before = phases.map(({ number, gate }) => ({ number, gate, schema: schemas.get(number) }));
+  const before = earlierIn(definition, children);
   for (const { number, skipWhen, gate } of phases) {
     const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
     if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);

@@ -40,6 +40,7 @@ import { withReadiness } from "./readiness.js";
 import { checkRequest } from "./request-checks.js";
 import {
   acceptedOptions,
+  type Children,
   checkStartOptions,
   requireFittingOptions,
   requireRules,
@@ -138,9 +139,9 @@ export async function begin(context: EngineContext, request: StartRequest, child
   const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
   await requireVerifiers(structure, options);
-  await requireChildren(context, structure);
+  const children = await requireChildren(context, structure);
   await requireFittingOptions(structure, settings, options);
-  await requireRules(definition, options.clock);
+  await requireRules(definition, options.clock, children);
   const hasSkips = structure.phases.some(({ skipWhen }) => skipWhen !== undefined);
   const skips = hasSkips ? await skipsWith(structure, settings) : undefined;
   const start = structure.phases.findIndex(({ number }) => number === structure.startPhase);
@@ -201,13 +202,14 @@ async function withRulesChecked(listing: WorkflowListing, { clock }: ResolvedOpt
 
 /**
  * Throws `DEFINITION_INVALID` if a phase is a workflow that can't be started on this host, or not with the phase's options: the
- * session would get stuck there. `above` are the workflows whose phases are being checked.
+ * session would get stuck there. Returns these workflows. `above` are the workflows whose phases are being checked.
  */
 async function requireChildren(
   { options }: Pick<EngineContext, "options">,
   { type, phases }: WorkflowStructure,
   above: readonly string[] = [],
-): Promise<void> {
+): Promise<Children> {
+  const children = new Map<string, WorkflowDefinition>();
   for (const { number, gate } of phases) {
     const child = childWorkflowOf(gate);
     if (child === undefined) continue;
@@ -225,10 +227,12 @@ async function requireChildren(
     const [fault] = childOptionFaults(child, definition.structure);
     if (fault !== undefined)
       throw refuse(`${phase} can't be started so: ${fault}`, "Correct the options of the phase.");
+    children.set(child.type, definition);
     if ([...above, type].includes(child.type)) continue;
     await requireVerifiers(definition.structure, options);
     await requireChildren({ options }, definition.structure, [...above, type]);
   }
+  return children;
 }
 
 /** Returns the newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the most similar type. */

@@ -3,7 +3,7 @@
  * reads another one could never be evaluated, so its gate would stay shut.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { hasChildCheck } from "../workflow/child-workflow.js";
+import { childWorkflowOf } from "../workflow/child-workflow.js";
 import type { EarlierPhase, GatePlace } from "../workflow/gate-definition.js";
 import { fieldsGiven } from "../workflow/json-schema.js";
 import { nearest, shown } from "../workflow/names.js";
@@ -13,12 +13,22 @@ import { keyIn } from "./tree.js";
 /** Returns what the rules of a gate can read of the phases before its own. */
 export function earlierPhases({ phase, phases, before = [], startPhase = 0 }: GatePlace): EarlierPhases {
   const earlier = before.filter(({ number }) => number < phase && number >= startPhase);
-  return { phases, fields: new Map(earlier.map((one) => [one.number, fieldsOf(one)])) };
+  return {
+    phases,
+    fields: new Map(earlier.map((one) => [one.number, fieldsOf(one)])),
+    inner: new Map(earlier.flatMap((one) => (one.child === undefined ? [] : [[one.number, innerFields(one.child)]]))),
+  };
 }
 
-function fieldsOf({ gate, schema }: EarlierPhase): readonly string[] | undefined {
+/** Returns the fields of the phases of a child, by the names that they have in its artifact. */
+function innerFields(child: readonly EarlierPhase[]): ReadonlyMap<string, readonly string[] | undefined> {
+  return new Map(child.map((one) => [one.key ?? String(one.number), fieldsOf(one)]));
+}
+
+function fieldsOf({ gate, schema, child }: EarlierPhase): readonly string[] | undefined {
+  const workflow = childWorkflowOf(gate);
   // Its artifacts are those of another workflow.
-  if (hasChildCheck(gate)) return undefined;
+  if (workflow !== undefined) return workflow.for_each === undefined ? child?.map((one) => one.key ?? "") : ["items"];
   if (gate.kind === "fields") return gate.fields.map(({ name }) => name);
   return schema && fieldsGiven(schema);
 }
@@ -32,16 +42,33 @@ export function artifactFault(nodes: readonly ASTNode[], earlier: EarlierPhases 
     const fault = phase === undefined ? undefined : phaseFault(phase, earlier);
     if (fault !== undefined) return fault;
     const { of, key } = keyIn(node) ?? {};
-    const within = of && phaseIn(of);
+    if (of === undefined || key === undefined) continue;
+    const within = phaseIn(of);
     const number = within === undefined ? undefined : phases.find(within);
-    const fields = number === undefined ? undefined : known.get(number);
-    if (key === undefined || fields === undefined || fields.includes(key)) continue;
-    const meant = nearest(key, fields);
-    const names = fields.slice(0, 20).join(", ");
-    const hint = meant === undefined ? `Write one of its fields: ${names}.` : `Did you mean ${shown(meant)}?`;
-    return [`the evidence of phase ${number} has no field ${shown(key)}`, hint];
+    const isThere = fieldFault(key, number === undefined ? undefined : known.get(number), `phase ${number}`);
+    if (isThere !== undefined) return isThere;
+    const inner = innerIn(of, earlier);
+    const inFault = inner && fieldFault(key, inner.fields, `${shown(inner.phase)} in phase ${inner.number}`);
+    if (inFault !== undefined) return inFault;
   }
   return undefined;
+}
+
+function fieldFault(key: string, fields: readonly string[] | undefined, where: string): WhyAndHint | undefined {
+  if (fields === undefined || fields.includes(key)) return undefined;
+  const meant = nearest(key, fields);
+  const names = fields.slice(0, 20).join(", ");
+  const hint = meant === undefined ? `Write one of its fields: ${names}.` : `Did you mean ${shown(meant)}?`;
+  return [`the evidence of ${where} has no field ${shown(key)}`, hint];
+}
+
+/** Returns the phase of a child that a node names: `artifacts.review.verdict`. */
+function innerIn(node: ASTNode, { phases, inner }: EarlierPhases) {
+  const { of, key: phase } = keyIn(node) ?? {};
+  const within = of && phaseIn(of);
+  const number = within === undefined ? undefined : phases.find(within);
+  if (number === undefined || phase === undefined) return undefined;
+  return { number, phase, fields: inner.get(number)?.get(phase) };
 }
 
 function phaseFault(key: string, { phases, fields }: EarlierPhases): WhyAndHint | undefined {

@@ -10,6 +10,8 @@ export interface EarlierPhases {
   readonly phases: PhaseNames;
   /** Those before the rule's own by number, each with the names of its fields; undefined if it may have any. */
   readonly fields: ReadonlyMap<number, readonly string[] | undefined>;
+  /** Of those that are workflows which are known: the fields of the phases of these, by their names. */
+  readonly inner: ReadonlyMap<number, ReadonlyMap<string, readonly string[] | undefined>>;
 }
 
 /** The part of a field that rules need. */

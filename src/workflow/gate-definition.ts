@@ -234,6 +234,10 @@ export interface EarlierPhase {
   readonly number: number;
   readonly gate: GateDefinition;
   readonly schema?: StandardSchemaV1 | undefined;
+  /** The phases of the workflow that it is, if it is one and that is known: what its artifact has, by their names. */
+  readonly child?: readonly EarlierPhase[] | undefined;
+  /** The name of the phase in the artifact of one that is its workflow. */
+  readonly key?: string | undefined;
 }
 
 /** The place of a gate that belongs to no phase. */

@@ -93,6 +93,18 @@ describe("phasegate validate", () => {
       'error: phase 1 is the workflow "small", which can\'t be started so: there is no option "dpth"; did you mean "depth"?\n',
     );
     expect(said.stdout).toContain('the option "depth" is missing');
+    const later = {
+      "release/metadata.json": parent["release/metadata.json"].replace(
+        "}]}",
+        '}, {"phase_number": 2, "phase_name": "Ship"}]}',
+      ),
+      "release/phases/2/phase.md": "# Ship\n",
+      "release/phases/2/gate-definition.yaml":
+        'evidence_schema: {ok: {type: boolean}}\nvalidators: {}\ncross_field_validation: ["artifacts.part.nothing.x == 1"]\n',
+    };
+    expect((await run("validate", await folderOf({ ...parent, ...later, ...SMALL }))).stdout).toContain(
+      'the evidence of phase 1 has no field "nothing"',
+    );
     // Alone, it still finds those beside it.
     await writeFiles(folder, SMALL);
     expect((await run("validate", join(folder, "release"))).stdout).toContain("1 workflow: 0 errors, 0 warnings\n");

@@ -227,6 +227,31 @@ describe("a workflow whose phase can't be started", () => {
     expect(await engine.start({ workflowType: "looped", target: "a" })).toMatchObject({ workflowType: "looped" });
   });
 
+  it.each([
+    ["artifacts.part.nothing.approved == true", 'the evidence of phase 1 has no field "nothing"'],
+    ["artifacts.part.verdict.aproved == true", 'the evidence of "verdict" in phase 1 has no field "aproved"'],
+  ])("is refused if a rule reads what no child gives: %s", async (rule, message) => {
+    const reading = (last: string) =>
+      defineWorkflow({
+        ...{ type: "reading", revision: "1", name: "Reading", description: "Reads what its child has done" },
+        phases: [
+          { name: "Part", content: "Part.", gate: { workflow: "review" } },
+          {
+            name: "Ship",
+            content: "Ship.",
+            gate: { fields: { ok: { type: "boolean" } }, crossFieldValidation: [last] },
+          },
+        ],
+      });
+    const start = (last: string) =>
+      createEngine({
+        storage: new MemoryStorage(),
+        content: new MemoryContent({ workflows: [reading(last), review] }),
+      }).start({ workflowType: "reading", target: "a" });
+    expect((await failure(start(rule))).message).toContain(message);
+    expect(await start("artifacts.part.verdict.approved == true")).toMatchObject({ workflowType: "reading" });
+  });
+
   it("is broken in a list if its rules can't run", async () => {
     const wrong = defineWorkflow({
       ...{ type: "wrong", revision: "1", name: "Wrong", description: "Its rule has a typo" },
