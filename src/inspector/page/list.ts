@@ -67,11 +67,13 @@ export async function readMore(): Promise<void> {
   const before = listed.peek();
   if (before.isReading || before.cursor === undefined) return;
   listed.value = { ...before, isReading: true, error: undefined };
+  missed = [];
   try {
     const page = await pageOf(before);
     const now = listed.peek();
-    if (wanted === before.query && now.cursor === before.cursor)
-      listed.value = { ...joined(now, page), isReading: false };
+    if (wanted !== before.query || now.cursor !== before.cursor) return;
+    listed.value = { ...joined(now, page), isReading: false };
+    for (const message of missed) applyMessage(message);
   } catch (error) {
     if (wanted === before.query) listed.value = { ...listed.peek(), isReading: false, error: asFailure(error) };
   }
