@@ -18,7 +18,9 @@ describe("phasegate completion", () => {
     };
     expect(complete("phasegate", "in")).toEqual(["init", "inbox", "inspect"]);
     expect(complete("phasegate", "sessions", "--st")).toEqual(["--state", "--status", "--stuck"]);
-    expect(complete("phasegate", "sessions", "--status", "")).toEqual(["active", "paused", "completed", "failed"]);
+    expect(complete("phasegate", "sessions", "--status", "")).toEqual([
+      ...["active", "paused", "completed", "failed", "working", "refused", "needs_you", "done"],
+    ]);
     expect(complete("phasegate", "sessions", "--state", "")).toEqual([""]);
     expect(complete("phasegate", "gate", "fr")).toEqual(["freeze"]);
     expect(complete("phasegate", "completion", "")).toEqual(["bash", "zsh", "fish", "--help"]);
@@ -32,8 +34,12 @@ describe("phasegate completion", () => {
       expect(zsh).toMatch(new RegExp(`'${name}:[^']+'`));
       expect(fish).toContain(`-f -a ${name} -d '`);
     }
-    expect(zsh).toContain("'*--status[only sessions of this status]:value:(active paused completed failed)'");
-    expect(fish).toContain("from sessions' -l status -x -a 'active paused completed failed' -d 'only sessions of");
+    expect(zsh).toContain(
+      "'*--status[only sessions of this status]:value:(active paused completed failed working refused needs_you done)'",
+    );
+    expect(fish).toContain(
+      "from sessions' -l status -x -a 'active paused completed failed working refused needs_you done' -d 'only sessions of",
+    );
     // No quote is open at the end of a line.
     for (const line of `${zsh}${fish}`.split("\n")) expect(line.split("'").length % 2).toBe(1);
   });
