@@ -13,7 +13,7 @@ class CheckFailed extends Error {}
 
 const PUBLISHED = /^((dist|docs|schemas|starters|templates)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/;
 /** In bytes. */
-const MAX_UNPACKED = 4_500_000;
+const MAX_UNPACKED = 4_550_000;
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const entries = Object.entries(manifest.exports)
