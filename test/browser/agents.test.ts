@@ -102,7 +102,7 @@ describe.skipIf(REASON !== "")(`agents at work, seen on the page${REASON}`, () =
     await page.locator(".attempt > summary", { hasText: "refused" }).click();
     await page.locator(".attempt[open] .problems").getByText("tests_pass").first().waitFor();
     expect(await submit(second, theirs, 1, { tests_pass: true })).toMatchObject({ awaiting_approval: true });
-    await page.getByRole("heading", { name: "Waits for an approval" }).waitFor();
+    await page.getByText(/^Waits for .+ to approve 1 /).first().waitFor();
 
     // The inbox: one is approved, the other is denied; both agents are told by their next call.
     await visit("inbox");
@@ -137,13 +137,13 @@ describe.skipIf(REASON !== "")(`agents at work, seen on the page${REASON}`, () =
     await page.goto("about:blank");
     await page.goto(`${origin}/#token=${TOKEN}`);
     await row("src/missed.ts").waitFor();
-    await row("src/theirs.ts").getByText("approval").waitFor();
+    await row("src/theirs.ts").getByText("Needs you").waitFor();
     await page.getByText("The connection is lost.").waitFor({ state: "detached" });
     // The browser says itself that nobody answered: the server was gone, or was killed before it answered a request.
     for (const problem of problems.splice(0)) expect(problem).toMatch(UNANSWERED);
     await submit(again, mine, 2, { tests_pass: true });
     await row("src/mine.ts").getByText("2 of 3").waitFor();
-    await row("src/mine.ts").getByText("approval").waitFor();
+    await row("src/mine.ts").getByText("Needs you").waitFor();
     await visit("inbox");
     await answer("src/mine.ts", "Approve");
     expect(await submit(again, mine, 3, {})).toMatchObject({ workflow_complete: true });
