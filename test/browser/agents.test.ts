@@ -102,7 +102,10 @@ describe.skipIf(REASON !== "")(`agents at work, seen on the page${REASON}`, () =
     await page.locator(".attempt > summary", { hasText: "refused" }).click();
     await page.locator(".attempt[open] .problems").getByText("tests_pass").first().waitFor();
     expect(await submit(second, theirs, 1, { tests_pass: true })).toMatchObject({ awaiting_approval: true });
-    await page.getByText(/^Waits for .+ to approve 1 /).first().waitFor();
+    await page
+      .getByText(/^Waits for .+ to approve 1 /)
+      .first()
+      .waitFor();
 
     // The inbox: one is approved, the other is denied; both agents are told by their next call.
     await visit("inbox");
