@@ -13,7 +13,7 @@ import { WorkflowFolder } from "../content/workflow-folder.js";
 import { isPhasegateError, type SourcePosition } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
 import { ruleFaults } from "../gate/judge.js";
-import { type Children, earlierIn, faultOf } from "../phased/start-checks.js";
+import { type Children, faultOf, placedGates } from "../phased/start-checks.js";
 import type { BaseWorkflows } from "../ports/content-provider.js";
 import type { Verifier } from "../ports/verifier.js";
 import { childOptionFaults } from "../rules/options.js";
@@ -26,7 +26,6 @@ import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { FILE_MAX, GATE_FILES, METADATA_FILE, withoutMark } from "../workflow/files/workflow-files.js";
 import { nearest, secretIn, shown } from "../workflow/names.js";
-import { PhaseNames } from "../workflow/phase-names.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import type { Workflow } from "../workflow/workflow-input.js";
 
@@ -192,11 +191,9 @@ async function rulesOverChildren(
   others: Children,
 ): Promise<Diagnostic[]> {
   if (definition === undefined || others.size === 0) return [];
-  const { phases, startPhase } = definition.structure;
-  const [names, before] = [new PhaseNames(phases), earlierIn(definition, others)];
   const found: Diagnostic[] = [];
-  for (const { number, gate } of phases) {
-    const faults = await ruleFaults(gate, { phase: number, phases: names, startPhase, before });
+  for (const { number, gate, place } of placedGates(definition, others)) {
+    const faults = await ruleFaults(gate, place);
     found.push(
       ...faults.map(({ message }): Diagnostic => {
         const file = `phases/${number}/${GATE_FILES[0]}`;

@@ -168,7 +168,7 @@ async function complete(
   const isNotified = sourceOf("notify") === "cli" || sourceOf("notifyCommand") === "cli";
   if (isNotified && state === undefined) {
     throw usage(
-      "--notify and --notify-command tell of sessions, and there are none",
+      "--notify and --notify-command tell of sessions, but this server has none",
       "Give --state with --workflows, --starters or --routed.",
     );
   }

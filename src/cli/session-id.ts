@@ -62,8 +62,8 @@ async function idsIn(
 }
 
 /**
- * Returns the id of the session that a person means: by its whole id, or by the end of it. If there is none, the text itself:
- * what is done with it then says so.
+ * Returns the id of the session that a person names, by its whole id or by the end of it. If no session fits, returns the given
+ * text, and the operation that follows reports the missing session.
  *
  * @throws {CommandFailure} wrong usage, when several ids end with the text.
  * @throws {PhasegateError} `INVALID_INPUT` when no id has such a form.
@@ -99,7 +99,7 @@ export async function sessionsMeant(storage: StorageAdapter, given: readonly str
   return [...meant];
 }
 
-/** Returns the id of the session that is meant among some; undefined if there is none. */
+/** Finds the one of these ids that is the given text, or ends with it; undefined if none does. */
 export function sessionAmong(ids: readonly string[], given: string): string | undefined {
   if (ids.includes(given) || given.length < SHORTEST) return ids.find((id) => id === given);
   const found = ids.filter((id) => id.endsWith(given));

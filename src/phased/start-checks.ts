@@ -21,12 +21,17 @@ import {
 } from "../rules/options.js";
 import { aboutVerifier } from "../workflow/built-in-verifiers.js";
 import { CHILD_CHECK, childWorkflowOf } from "../workflow/child-workflow.js";
-import { type EarlierPhase, sinceFault } from "../workflow/gate-definition.js";
+import { type EarlierPhase, type GatePlace, sinceFault } from "../workflow/gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { orNearest, shown } from "../workflow/names.js";
 import { PhaseNames } from "../workflow/phase-names.js";
 import { findOptions } from "../workflow/placeholders.js";
-import type { VerifyDefinition, WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type {
+  PhaseDefinition,
+  VerifyDefinition,
+  WorkflowDefinition,
+  WorkflowStructure,
+} from "../workflow/structure.js";
 import { asJson } from "./artifacts.js";
 import type { ResolvedOptions } from "./options.js";
 import { missingVerifiers, type VerifiedPhase, type Verifiers, verifierOf } from "./verify/run-verifiers.js";
@@ -104,8 +109,18 @@ async function checkInCode(
 /** The workflows that phases are, by their types. */
 export type Children = ReadonlyMap<string, Pick<WorkflowDefinition, "structure" | "schemas">>;
 
+/** Returns the gates of a workflow, each with the place that says which phases its rules can read. */
+export function placedGates(
+  definition: Pick<WorkflowDefinition, "structure" | "schemas">,
+  children: Children,
+): readonly (PhaseDefinition & { readonly place: GatePlace })[] {
+  const { phases, startPhase } = definition.structure;
+  const common = { phases: new PhaseNames(phases), startPhase, before: earlierIn(definition, children) };
+  return phases.map((phase) => ({ ...phase, place: { ...common, phase: phase.number } }));
+}
+
 /** Returns what rules can read of the phases of a workflow: of a phase that is another one, the phases of that. */
-export function earlierIn(
+function earlierIn(
   { structure: { phases }, schemas }: Pick<WorkflowDefinition, "structure" | "schemas">,
   children: Children,
 ): readonly EarlierPhase[] {
@@ -113,9 +128,11 @@ export function earlierIn(
   return phases.map(({ number, gate }) => {
     const type = childWorkflowOf(gate)?.type;
     const child = type === undefined ? undefined : children.get(type);
+    // Phases that come from a plan are known once a session starts.
+    const isKnown = child !== undefined && child.structure.dynamic === undefined;
     return {
       ...{ number, gate, schema: schemas.get(number), key: names.keysOf(number).at(-1) },
-      child: child && earlierIn(child, new Map()),
+      child: isKnown ? earlierIn(child, new Map()) : undefined,
     };
   });
 }
@@ -139,13 +156,10 @@ export async function requireRules(
   if (children.size === 0 && runnable.has(structure)) return;
   const diagnostics: string[] = [];
   const takeTurns = turns(clock, TURN_MS);
-  const { phases, startPhase } = structure;
-  const names = new PhaseNames(phases);
-  const before = earlierIn(definition, children);
-  for (const { number, skipWhen, gate } of phases) {
+  for (const { number, skipWhen, gate, place } of placedGates(definition, children)) {
     const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
     if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);
-    const faults = await ruleFaults(gate, { phase: number, phases: names, startPhase, before });
+    const faults = await ruleFaults(gate, place);
     diagnostics.push(...faults.map(({ message }) => `phase ${number}: ${message}`));
     await takeTurns();
   }

@@ -25,9 +25,10 @@ export async function findTextPlaces(
 ): Promise<TextPlaces> {
   const { type, revision, phases } = structure;
   const newest = await definitionIn(content, type);
-  const own = await definitionIn(content, type, revision);
+  const isOwn = (found: typeof newest) =>
+    found !== undefined && found !== "broken" && found.structure.revision === revision;
   // A provider without any definition says itself what it lacks.
-  if (newest === undefined || (own !== undefined && own !== "broken"))
+  if (newest === undefined || isOwn(newest) || isOwn(await definitionIn(content, type, revision)))
     return { phases, phase: (phase) => phase, task: (_, task) => task };
   const now = newest === "broken" ? [] : newest.structure.phases;
   const phaseNow = (phase: PhaseDefinition) => findAgain(phase, phases, now);

@@ -50,13 +50,13 @@ function foundIn({ problems = [], verification = [] }: PhaseAttempt): string | u
   const check = verification.find(({ ok }) => !ok);
   if (check?.exit === undefined) return check?.message ?? problems[0]?.message;
   const { ran, verifier, exit, output = [] } = check;
-  return [`${ran ?? verifier} exits ${exit}`, placeIn(output)].filter((part) => part !== undefined).join(", ");
+  return [`${ran ?? verifier} exits ${exit}`, firstPlaceIn(output)].filter((part) => part !== undefined).join(", ");
 }
 
 const LINE_MAX = 300;
 
 /** Returns the first place in an output, as `discount.test.ts:88`. */
-function placeIn(output: readonly string[]): string | undefined {
+function firstPlaceIn(output: readonly string[]): string | undefined {
   for (const text of output) {
     for (const word of text.slice(0, LINE_MAX).split(/[\s()[\]/\\]/)) {
       const [file = "", line = ""] = word.split(":");

@@ -13,16 +13,18 @@ import { keyIn } from "./tree.js";
 /** Returns what the rules of a gate can read of the phases before its own. */
 export function earlierPhases({ phase, phases, before = [], startPhase = 0 }: GatePlace): EarlierPhases {
   const earlier = before.filter(({ number }) => number < phase && number >= startPhase);
+  // Several children stand in a list.
+  const only = earlier.filter(({ gate }) => childWorkflowOf(gate)?.for_each === undefined);
   return {
     phases,
     fields: new Map(earlier.map((one) => [one.number, fieldsOf(one)])),
-    inner: new Map(earlier.flatMap((one) => (one.child === undefined ? [] : [[one.number, innerFields(one.child)]]))),
+    inner: new Map(only.flatMap(({ number, child }) => (child === undefined ? [] : [[number, innerFields(child)]]))),
   };
 }
 
 /** Returns the fields of the phases of a child, by the names that they have in its artifact. */
 function innerFields(child: readonly EarlierPhase[]): ReadonlyMap<string, readonly string[] | undefined> {
-  return new Map(child.map((one) => [one.key ?? String(one.number), fieldsOf(one)]));
+  return new Map(child.map((one) => [one.key ?? "", fieldsOf(one)]));
 }
 
 function fieldsOf({ gate, schema, child }: EarlierPhase): readonly string[] | undefined {
@@ -36,22 +38,28 @@ function fieldsOf({ gate, schema, child }: EarlierPhase): readonly string[] | un
 /** Returns why a rule can't read the artifacts that it names; undefined if it can, or if `earlier` is not known. */
 export function artifactFault(nodes: readonly ASTNode[], earlier: EarlierPhases | undefined): WhyAndHint | undefined {
   if (earlier === undefined) return undefined;
-  const { phases, fields: known } = earlier;
   for (const node of nodes) {
     const phase = phaseIn(node);
-    const fault = phase === undefined ? undefined : phaseFault(phase, earlier);
+    const fault = (phase === undefined ? undefined : phaseFault(phase, earlier)) ?? unknownField(node, earlier);
     if (fault !== undefined) return fault;
-    const { of, key } = keyIn(node) ?? {};
-    if (of === undefined || key === undefined) continue;
-    const within = phaseIn(of);
-    const number = within === undefined ? undefined : phases.find(within);
-    const isThere = fieldFault(key, number === undefined ? undefined : known.get(number), `phase ${number}`);
-    if (isThere !== undefined) return isThere;
-    const inner = innerIn(of, earlier);
-    const inFault = inner && fieldFault(key, inner.fields, `${shown(inner.phase)} in phase ${inner.number}`);
-    if (inFault !== undefined) return inFault;
   }
   return undefined;
+}
+
+/** Returns why a node can't be read that names a field of a phase, or of a phase of a child: `artifacts.review.verdict.approved`. */
+function unknownField(node: ASTNode, { phases, fields, inner }: EarlierPhases): WhyAndHint | undefined {
+  const numberIn = (of: ASTNode | undefined) => {
+    const phase = of && phaseIn(of);
+    return phase === undefined ? undefined : phases.find(phase);
+  };
+  const { of, key } = keyIn(node) ?? {};
+  if (of === undefined || key === undefined) return undefined;
+  const number = numberIn(of);
+  if (number !== undefined) return fieldFault(key, fields.get(number), `phase ${number}`);
+  const { of: child, key: name } = keyIn(of) ?? {};
+  const outer = numberIn(child);
+  if (outer === undefined || name === undefined) return undefined;
+  return fieldFault(key, inner.get(outer)?.get(name), `${shown(name)} in phase ${outer}`);
 }
 
 function fieldFault(key: string, fields: readonly string[] | undefined, where: string): WhyAndHint | undefined {
@@ -60,15 +68,6 @@ function fieldFault(key: string, fields: readonly string[] | undefined, where: s
   const names = fields.slice(0, 20).join(", ");
   const hint = meant === undefined ? `Write one of its fields: ${names}.` : `Did you mean ${shown(meant)}?`;
   return [`the evidence of ${where} has no field ${shown(key)}`, hint];
-}
-
-/** Returns the phase of a child that a node names: `artifacts.review.verdict`. */
-function innerIn(node: ASTNode, { phases, inner }: EarlierPhases) {
-  const { of, key: phase } = keyIn(node) ?? {};
-  const within = of && phaseIn(of);
-  const number = within === undefined ? undefined : phases.find(within);
-  if (number === undefined || phase === undefined) return undefined;
-  return { number, phase, fields: inner.get(number)?.get(phase) };
 }
 
 function phaseFault(key: string, { phases, fields }: EarlierPhases): WhyAndHint | undefined {

@@ -252,6 +252,46 @@ describe("a workflow whose phase can't be started", () => {
     expect(await start("artifacts.part.verdict.approved == true")).toMatchObject({ workflowType: "reading" });
   });
 
+  it("is not refused for what a child may give: phases that come from its plan, and the items of a list", async () => {
+    const about = { revision: "1", description: "Is a child" };
+    const planned = defineWorkflow({
+      ...{ ...about, type: "planned", name: "Planned" },
+      dynamic: { sourcePathKey: "spec", templates: { phase: "# [PHASE_NAME]", task: "# [TASK_NAME]" } },
+      phases: [{ name: "Prepare", content: "Prepare.", gate: { fields: { ready: { type: "boolean" } } } }],
+    });
+    const listed = defineWorkflow({
+      ...{ ...about, type: "listed", name: "Listed" },
+      phases: [{ name: "Items", content: "Items.", gate: { fields: { found: { type: "integer" } } } }],
+    });
+    const parent = (type: string, gate: ChildGateInput, rule: string) =>
+      defineWorkflow({
+        ...{ ...about, type, name: type },
+        phases: [
+          { name: "List", content: "List.", gate: { fields: { files: { type: "list" } } } },
+          { name: "Part", content: "Part.", gate },
+          {
+            name: "Ship",
+            content: "Ship.",
+            gate: { fields: { ok: { type: "boolean" } }, crossFieldValidation: [rule] },
+          },
+        ],
+      });
+    const options = { spec: "tasks.md" };
+    const workflows = [
+      parent("of_plan", { workflow: "planned", options }, "has(artifacts.part.build)"),
+      parent(
+        "of_list",
+        { workflow: "listed", forEach: "artifacts.list.files", target: { rule: "item" } },
+        'artifacts.part.items["0"].target == "a"',
+      ),
+      ...[planned, listed],
+    ];
+    const content = new MemoryContent({ workflows });
+    const open = createEngine({ storage: new MemoryStorage(), content });
+    for (const workflowType of ["of_plan", "of_list"])
+      expect(await open.start({ workflowType, target: "a" })).toMatchObject({ workflowType });
+  });
+
   it("is broken in a list if its rules can't run", async () => {
     const wrong = defineWorkflow({
       ...{ type: "wrong", revision: "1", name: "Wrong", description: "Its rule has a typo" },

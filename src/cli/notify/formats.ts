@@ -44,7 +44,7 @@ function inSlack(text: string): string {
   return withoutLinks(text.replace(/[&<>]/g, (character) => ENTITIES[character] ?? ""));
 }
 
-/** Chats make links of addresses. With a blank of no width in it, a text is none. */
+/** Chats turn an address into a link. A blank of no width within the address prevents that. */
 function withoutLinks(text: string): string {
   return text.replaceAll("://", ":\u200b//").replace(/\bwww\./gi, "$&\u200b");
 }
