@@ -22,7 +22,7 @@ import { type Diagnostic, hasErrors } from "../workflow/diagnostic.js";
 import { argument, choice, command, flag, type Values } from "./command.js";
 import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostics.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { columnsOf, USUAL_COLUMNS } from "./layout.js";
+import { columnsOf, cut, USUAL_COLUMNS } from "./layout.js";
 import { jsonOption } from "./options.js";
 import { counted, phaseTitle, print, printable, printJson, printLines, styled, type Terminal } from "./terminal.js";
 
@@ -264,20 +264,4 @@ function roleText({ role, phase, task }: LineRole, phases: readonly PlanPhase[])
     case "repeated":
       return "repeats a task";
   }
-}
-
-/** Characters that take two columns. */
-const WIDE = /[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
-
-/** Returns the start of a text that fits into so many columns. */
-function cut(text: string, width: number): string {
-  let [columns, end] = [0, 0];
-  for (const character of text) {
-    const next = columns + (WIDE.test(character) ? 2 : 1);
-    // The last column is for the ellipsis, unless the text ends there.
-    if (next > width || (next === width && end + character.length < text.length)) return `${text.slice(0, end)}…`;
-    columns = next;
-    end += character.length;
-  }
-  return text;
 }

@@ -185,6 +185,11 @@ interface Call {
 /** The functions that answer requests, by the paths below `api/`. Nothing is there if the answer is undefined. */
 type Routes = Readonly<Record<string, (app: App, call: Call) => object | undefined | Promise<object | undefined>>>;
 
+/** Returns the sessions that an actor may see: those that are kept up for a page of theirs, or else to be read. */
+function indexIn({ streams, sources, actor }: Pick<App, "streams" | "sources" | "actor">): SessionIndex {
+  return streams.indexFor(actor) ?? new SessionIndex(sources);
+}
+
 /** The wait for all sessions to be read, in milliseconds. */
 const FIRST_MS = 250;
 
@@ -198,23 +203,24 @@ const READS: Routes = {
     if (request.method === "HEAD") throw wrongMethod();
     return streams.open(actor, sources, request, () => guard.admit(request));
   },
-  inbox: ({ inboxes, options, sources, streams, actor }) => {
+  inbox: (app) => {
+    const { inboxes, options, sources, actor } = app;
     const seesAll = actor === undefined || byOwner({ actor, action: "see", operation: "inspect" });
     // One inbox is read for all who may see the same.
-    const indexNow = () => streams.indexFor(actor) ?? new SessionIndex(sources);
-    return inboxes.read(seesAll ? "all" : actorKey(actor), options, sources, indexNow);
+    return inboxes.read(seesAll ? "all" : actorKey(actor), options, sources, () => indexIn(app));
   },
-  statistics: ({ options, statistics, streams, sources, actor, clock }, { query }) => {
-    const index = streams.indexFor(actor) ?? new SessionIndex(sources);
-    return statisticsOf(options, index, query.get("workflow") ?? undefined, statistics, clock.now());
+  statistics: (app, { query }) => {
+    const { options, statistics, clock } = app;
+    return statisticsOf(options, indexIn(app), query.get("workflow") ?? undefined, statistics, clock.now());
   },
   workflows: ({ options }) => workflowsOf(options, options.codeFrame),
   "workflows/*": ({ options }, { name }) => workflowOf(options, name, options.codeFrame),
-  sessions: async ({ streams, sources, actor, clock }, { query }) => {
-    const kept = streams.indexFor(actor);
-    const index = kept ?? new SessionIndex(sources);
+  sessions: async (app, { query }) => {
+    const { streams, actor, clock } = app;
+    const isKept = streams.indexFor(actor) !== undefined;
+    const index = indexIn(app);
     // A page is shown what is read by then, and asks again. For others, who keep no index, all are read.
-    await Promise.race([index.read(), ...(kept === undefined ? [] : [pause(clock, FIRST_MS)])]);
+    await Promise.race([index.read(), ...(isKept ? [pause(clock, FIRST_MS)] : [])]);
     return listSessions(index, query, clock.now());
   },
   "sessions/*": async ({ options, sources, activities, actor }, { id }) => {
