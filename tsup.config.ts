@@ -1,4 +1,22 @@
-import { defineConfig } from "tsup";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { defineConfig, type Options } from "tsup";
+import { licensesOf } from "./scripts/licenses.ts";
+
+/**
+ * Development dependencies that the code imports become part of it: those that bring many packages or much that is not used
+ * (Markdown's parser is 43 packages). Their licenses go with them.
+ */
+const licenses: NonNullable<Options["esbuildPlugins"]>[number] = {
+  name: "licenses",
+  setup(build) {
+    build.initialOptions.metafile = true;
+    build.onEnd(({ metafile }) => {
+      if (metafile === undefined) return;
+      mkdirSync("dist", { recursive: true });
+      writeFileSync("dist/licenses.txt", licensesOf(metafile));
+    });
+  },
+};
 
 // Kept tiny on purpose: tsup is barely maintained, so nothing here may be hard to say in another bundler.
 export default defineConfig({
@@ -37,6 +55,7 @@ export default defineConfig({
   // Without this, tsup turns `node:sqlite` into `sqlite`, which no runtime has.
   removeNodeProtocol: false,
   dts: true,
+  esbuildPlugins: [licenses],
   // The code is not minified, so that a stack trace can be read without them; they would be a third of the package.
   sourcemap: false,
   clean: true,

@@ -1,65 +1,170 @@
-/** `phasegate serve` on stdio with the starters' workflows, against a bare MCP server: how soon it lists its tools, and its memory then. */
-import { spawn } from "node:child_process";
+/**
+ * `phasegate serve` on stdio, against a bare MCP server: how soon it lists its tools, with the starters and with 100 workflows; its
+ * memory once it is idle; and its first `start`, against the next. Then commands, against a Node that does nothing.
+ */
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { FileStorage } from "phasegate/fs";
 import { inFolder, median, ratio, row, size, time } from "./measure.mjs";
+import { benchTool, startSession } from "./workflow.mjs";
 
 const ROUNDS = 9;
+const WORKFLOWS = 100;
+const SESSIONS = 1000;
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+const cli = path("../dist/cli/main.js");
+const starters = path("../starters");
 
-/** Starts a server, asks for its tools, and gives the milliseconds until the answer and the bytes in memory a second later. */
-async function startOnce(args, cwd) {
-  const begun = performance.now();
-  const child = spawn(process.execPath, args, { cwd, stdio: ["pipe", "pipe", "inherit"] });
+/** A server on stdio, and what it answers to a request, one after the other. */
+function client(args, cwd) {
+  const child = spawn(process.execPath, args, { cwd, stdio: ["pipe", "pipe", "ignore"] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  const clientInfo = { name: "bench", version: "1.0.0" };
-  send({ id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo } });
-  send({ method: "notifications/initialized" });
-  send({ id: 2, method: "tools/list" });
-  for await (const line of createInterface({ input: child.stdout })) {
-    const { id, error, result } = JSON.parse(line);
-    if (error !== undefined) throw new Error(`${args[0]}: ${error.message}`);
-    if (id === 2 && result.tools.length > 0) break;
+  let id = 0;
+  return {
+    child,
+    send,
+    async ask(method, params) {
+      id += 1;
+      send({ id, method, params });
+      for (;;) {
+        const { value } = await lines.next();
+        const answer = JSON.parse(value);
+        if (answer.id !== id) continue;
+        if (answer.error !== undefined) throw new Error(`${args[0]}: ${answer.error.message}`);
+        return answer.result;
+      }
+    },
+  };
+}
+
+const clientInfo = { name: "bench", version: "1.0.0" };
+const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+
+async function timed(work) {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
+}
+
+/** Starts a server, and gives the milliseconds until its tools are listed, and what `then` finds. */
+async function startOnce(args, cwd, then) {
+  const begun = performance.now();
+  const server = client(args, cwd);
+  try {
+    await server.ask("initialize", initialize);
+    server.send({ method: "notifications/initialized" });
+    const { tools } = await server.ask("tools/list");
+    if (tools.length === 0) throw new Error(`${args[0]} has no tools`);
+    return { took: performance.now() - begun, ...(await then?.(server, tools)) };
+  } finally {
+    server.child.kill("SIGKILL");
+    await once(server.child, "exit");
   }
-  const took = performance.now() - begun;
-  await delay(1000);
+}
+
+/** The bytes in memory three seconds later, when its workflows are read. */
+async function memoryOf({ child }) {
+  await delay(3000);
   const status = await readFile(`/proc/${child.pid}/status`, "utf8");
-  child.kill("SIGKILL");
-  await once(child, "exit");
-  return { took, memory: Number(/VmRSS:\s+(\d+) kB/.exec(status)[1]) * 1024 };
+  return { memory: Number(/VmRSS:\s+(\d+) kB/.exec(status)[1]) * 1024 };
+}
+
+/** The first `start` of a session at once, and the median of those after it. */
+async function startsOf({ ask }, [{ name }]) {
+  const start = async (target) => {
+    const call = {
+      action: "start",
+      workflow_type: "code_review",
+      target_file: `${target}.md`,
+      options: { base: "main" },
+    };
+    const { isError, content } = await ask("tools/call", { name, arguments: call });
+    if (isError) throw new Error(content[0].text);
+  };
+  const first = await timed(() => start("first"));
+  const others = [];
+  for (let index = 0; index < 9; index += 1) others.push(await timed(() => start(`other-${index}`)));
+  return { first, warm: median(others) };
+}
+
+/** The milliseconds of one command in a process of its own. */
+function commandOnce(args, cwd) {
+  const begun = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, args, {
+    cwd,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+  return performance.now() - begun;
+}
+
+/** Copies of the starters, so many of them, each with a name of its own. */
+async function writeWorkflows(folder) {
+  const metadata = JSON.parse(await readFile(join(starters, "bug_fix/metadata.json"), "utf8"));
+  for (let index = 0; index < WORKFLOWS; index += 1) {
+    const type = `bug_fix_${index}`;
+    await cp(join(starters, "bug_fix"), join(folder, type), { recursive: true });
+    await writeFile(join(folder, type, "metadata.json"), JSON.stringify({ ...metadata, workflow_type: type }));
+  }
 }
 
 export async function run() {
   return inFolder(async (folder) => {
-    const servers = {
-      bare: [path("./bare-server.mjs")],
-      phasegate: [path("../dist/cli/main.js"), "serve", "--workflows", path("../starters"), "--state", folder],
+    const at = (name) => join(folder, name);
+    await writeWorkflows(at("hundred"));
+    const serve = (...more) => [cli, "serve", ...more, "--state", at("state")];
+    const kinds = {
+      bare: [[path("./bare-server.mjs")], memoryOf],
+      starters: [serve("--starters"), memoryOf],
+      hundred: [serve("--workflows", at("hundred"))],
+      starts: [serve("--starters", "--project", folder), startsOf],
     };
-    const found = { bare: [], phasegate: [] };
+    const storage = await FileStorage.open(at("sessions"));
+    const host = benchTool(3, storage);
+    for (let index = 0; index < SESSIONS; index += 1) await startSession(host);
+    const commands = {
+      node: ["-e", "0"],
+      help: [cli, "--help"],
+      sessions: [cli, "sessions", "--state", at("sessions")],
+    };
+    const found = Object.fromEntries([...Object.keys(kinds), ...Object.keys(commands)].map((name) => [name, []]));
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const [name, args] of Object.entries(servers)) found[name].push(await startOnce(args, folder));
+      for (const [name, [args, then]] of Object.entries(kinds)) found[name].push(await startOnce(args, folder, then));
+      for (const [name, args] of Object.entries(commands)) found[name].push({ took: commandOnce(args, folder) });
     }
-    const of = (name, key) => median(found[name].map((one) => one[key]));
-    const [bare, ours] = [of("bare", "took"), of("phasegate", "took")];
-    const [bareMemory, memory] = [of("bare", "memory"), of("phasegate", "memory")];
+    const of = (name, key = "took") => median(found[name].map((one) => one[key]));
+    const ms = (value) => time(value * 1000);
+    const listed = (what, name, bar) =>
+      row(what, ms(of(name)), `a bare MCP server ${ms(of("bare"))}`, ratio(of(name), of("bare")), bar);
+    const ran = (what, name, bar) =>
+      row(what, ms(of(name)), `node -e 0 ${ms(of("node"))}`, ratio(of(name), of("node")), bar);
+    const allowed = 2 * of("starts", "warm") + 100;
     return [
-      row(
-        "serve on stdio until its tools are listed",
-        time(ours * 1000),
-        `a bare MCP server ${time(bare * 1000)}`,
-        ratio(ours, bare),
-        1.5,
-      ),
+      listed("serve on stdio until its tools are listed", "starters", 1.5),
+      listed(`the same with ${WORKFLOWS} workflows in a folder`, "hundred", 1.7),
       row(
         "memory of an idle serve",
-        size(memory),
-        `a bare MCP server ${size(bareMemory)}`,
-        ratio(memory, bareMemory),
+        size(of("starters", "memory")),
+        `a bare MCP server ${size(of("bare", "memory"))}`,
+        ratio(of("starters", "memory"), of("bare", "memory")),
         1.3,
       ),
+      row(
+        "the first start after that",
+        ms(of("starts", "first")),
+        `twice a warm start and 100 ms, ${ms(allowed)}`,
+        ratio(of("starts", "first"), allowed),
+        1,
+      ),
+      ran(`phasegate sessions, ${SESSIONS} in files`, "sessions", 5),
+      ran("phasegate --help", "help", 2.5),
     ];
   });
 }

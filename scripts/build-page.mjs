@@ -5,9 +5,10 @@
  *     node scripts/build-page.mjs
  */
 import { createHash } from "node:crypto";
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { build } from "esbuild";
+import { licensesOf } from "./licenses.ts";
 
 const from = "src/inspector/page";
 
@@ -39,22 +40,6 @@ const [view, viewStyle] = await Promise.all([
   build({ ...options, metafile: true, target: newer, entryPoints: [`${from}/in-client.tsx`] }),
   build({ ...options, target: newer, entryPoints: [`${from}/in-client.css`] }),
 ]);
-
-/** Returns the licenses of what is in a bundle, which ask for their texts: each text once, below those it is of. */
-function licensesOf({ outputs }) {
-  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
-  const paths = inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
-  const packages = new Set(paths.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
-  const holders = new Map();
-  for (const name of [...packages].sort()) {
-    const [file] = globSync(`node_modules/${name}/LICENSE*`);
-    if (file === undefined) throw new Error(`${name} has no license`);
-    const [holder, text = ""] = readFileSync(file, "utf8").split(/(?=Permission is hereby granted)/);
-    const license = text.replace(/\s+/g, " ").trim();
-    holders.set(license, `${holders.get(license) ?? ""}${name}: ${holder.replace(/\s+/g, " ").trim()}\n`);
-  }
-  return [...holders].map(([license, of]) => `${of}\n${license}\n`).join("\n");
-}
 
 const files = Object.fromEntries([
   ...["index.html", "icon.svg"].map((name) => [name, readFileSync(`${from}/${name}`, "utf8")]),

@@ -27,7 +27,8 @@
  * - export.ts: also the file format of `export` and `import`; import-from.ts: what `import --from` takes from other tools
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
  * - listen.ts: serves MCP over HTTP, for `serve --listen`; serve-options.ts: the options of `serve`, one by one
- * - log.ts: the log of `serve`; announce.ts: which workflows it says are there; rotating-file.ts: its files
+ * - log.ts: the log of `serve`; announce.ts: which workflows it says are there; rotating-file.ts: its files; free-memory.ts: gives
+ *   back what the start took
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";

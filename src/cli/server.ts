@@ -12,6 +12,7 @@ import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type ExitCode, endOnSignals, packageVersion } from "./exit-codes.js";
+import { freeMemory } from "./free-memory.js";
 import type { Page } from "./inspect.js";
 import type { Watching } from "./listen.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
@@ -96,6 +97,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     const announced = delay(ANNOUNCE_MS, undefined, { signal: ending.signal })
       .catch(() => {})
       .then(() => Promise.all(served.map((product) => product.announce?.())))
+      .then(() => ending.signal.aborted || freeMemory())
       .catch((err: unknown) => log.error({ err }, "workflows"));
     const reason = await serving.ended;
     ending.abort();
