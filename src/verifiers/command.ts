@@ -65,14 +65,14 @@ export const runParams = {
 type RunParams = z.infer<z.ZodObject<typeof runParams>>;
 
 /** Throws `WrongParam` for a command that can't be run, and for a check of its output that can't be made. */
-export function checkRun(given: RunParams, project: Project): void {
+export async function checkRun(given: RunParams, project: Project): Promise<void> {
   checkCommand(given, project);
   checkPath(given.cwd);
   if ((given.timeout_ms ?? 0) > project.limits.maxCommandTimeoutMs) {
     throw new WrongParam("timeout_ms", `the host allows ${project.limits.maxCommandTimeoutMs} ms`);
   }
   for (const output of outputsOf(given)) {
-    if (output.rule !== undefined) compileRule(project.language, "output.rule", output.rule, COMMAND_VARIABLES);
+    if (output.rule !== undefined) await compileRule("output.rule", output.rule, COMMAND_VARIABLES);
     else checkPattern(output);
   }
 }
@@ -150,10 +150,11 @@ export async function faultOfOutput(
 async function judgeOutput(
   params: OutputParams,
   variables: { readonly output: string; readonly exit: number; readonly evidence: JsonObject },
-  { project, signal }: Asked,
+  { signal }: Asked,
 ): Promise<string | undefined> {
   if (params.rule !== undefined) {
-    const fault = compileRule(project.language, "output.rule", params.rule, COMMAND_VARIABLES)(variables);
+    const faultOf = await compileRule("output.rule", params.rule, COMMAND_VARIABLES);
+    const fault = faultOf(variables);
     return fault === undefined ? undefined : `on its output, the rule ${harmless(params.rule)} ${fault}`;
   }
   const { output, evidence } = variables;

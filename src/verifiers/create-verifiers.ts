@@ -21,7 +21,6 @@
  */
 import { realpath } from "node:fs/promises";
 import type { Verifier } from "../ports/verifier.js";
-import { loadRuleLanguage } from "../rules/language.js";
 import { withoutFolders } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 import type { VerifierName } from "../workflow/built-in-verifiers.js";
@@ -146,7 +145,6 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     hosts: readHosts(hosts),
     git: options.git ?? (await findCommand("git", root, path)),
     written: new Map(),
-    language: await loadRuleLanguage(),
     withoutRoot: withoutFolders([root, projectRoot]),
   };
   const verifiers = Object.entries(BUILT_IN).map(([name, verifier]) => [name, verifier.of(name, project)]);

@@ -6,7 +6,6 @@ import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import { checkPlaceholders } from "../gate/fill-params.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../ports/verifier.js";
-import type { RuleLanguage } from "../rules/rule-types.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import { defined, type JsonValue } from "../workflow/json.js";
 import { checkFixedPaths, checkPath, errorOf, parseParams, refuseFilledGlobs, WrongParam } from "./params.js";
@@ -50,7 +49,6 @@ export interface Project {
   readonly git: string | undefined;
   /** What the commands of checks have written, by git's names, with what the files were like then. */
   readonly written: Map<string, string>;
-  readonly language: RuleLanguage;
   /** Returns a text without the absolute path of the project. */
   withoutRoot(text: string): string;
 }
@@ -101,7 +99,7 @@ interface Spec<S extends z.ZodObject> {
   /** Returns the paths and globs that must be known when the phase begins. */
   fixedPaths?(given: z.infer<S>): readonly string[];
   /** Throws for what the schema can't express. Texts may still contain placeholders. */
-  check?(given: z.infer<S>, project: Project): void;
+  check?(given: z.infer<S>, project: Project): void | Promise<void>;
   snapshot?(given: z.infer<S>, asked: Pick<Asked, "project" | "session" | "signal">): Promise<JsonValue>;
   verify(given: z.infer<S>, asked: Asked): Promise<Outcome>;
 }
@@ -129,10 +127,10 @@ function verifierOf<S extends z.ZodObject>(name: string, spec: Spec<S>, project:
   const requireGit = () => {
     if (spec.usesGit && project.git === undefined) throw new WrongParam("", "this host has no git");
   };
-  const read = (params: VerifyRequest["params"]) => {
+  const read = async (params: VerifyRequest["params"]) => {
     const given = parseParams(spec.params, params);
     requireGit();
-    spec.check?.(given, project);
+    await spec.check?.(given, project);
     checkPath(params.path);
     checkFixedPaths(fixedPaths(given), "within" in spec.params.shape ? "; use within" : "");
     return given;
@@ -157,10 +155,10 @@ function verifierOf<S extends z.ZodObject>(name: string, spec: Spec<S>, project:
     keepsSnapshot,
     mayWrite,
     snapshot: snapshot && ((request) => takeSnapshot(snapshot, request)),
-    check(params) {
+    async check(params) {
       try {
         checkPlaceholders(params, { verbatim });
-        read(params);
+        await read(params);
       } catch (error) {
         throw errorOf(name, error);
       }
@@ -168,7 +166,7 @@ function verifierOf<S extends z.ZodObject>(name: string, spec: Spec<S>, project:
     async verify(request, { signal }) {
       signal.throwIfAborted();
       try {
-        const given = read(request.params);
+        const given = await read(request.params);
         refuseFilledGlobs(fixedPaths(given), request.session);
         return resultOf(await spec.verify(given, { ...request, project, signal }), project);
       } catch (thrown) {

@@ -57,8 +57,8 @@ export const failsWithout = defineVerifier({
   verbatim: ["output"],
   keepsSnapshot: true,
   usesGit: true,
-  check(given, project) {
-    checkRun(given, project);
+  async check(given, project) {
+    await checkRun(given, project);
     if (given.except !== undefined && given.files !== "changed") {
       throw new WrongParam("except", "it goes with files: changed");
     }

@@ -31,17 +31,17 @@ export const jsonValue = defineVerifier({
   about: "A value in a JSON file is the expected one.",
   params,
   verbatim: ["pointer", "rule"],
-  check({ pointer, equals, rule }, { language }) {
+  async check({ pointer, equals, rule }) {
     parsePointer(pointer);
     if (equals !== undefined) checkEquals(equals, rule);
-    if (rule !== undefined) compileRule(language, "rule", rule, JSON_VARIABLES);
+    if (rule !== undefined) await compileRule("rule", rule, JSON_VARIABLES);
   },
   verify: (given, asked) =>
-    judgeText(given, asked, (text, file, path) => {
+    judgeText(given, asked, async (text, file, path) => {
       const { value, place } = readJsonText(path, text);
       const keys = parsePointer(given.pointer);
       const found = valueAt(value, keys);
-      const { ok, expected } = judge(found, placeAt(place, keys), given, asked);
+      const { ok, expected } = await judge(found, placeAt(place, keys), given, asked);
       const where = given.pointer === "" ? "it" : harmless(given.pointer);
       const got = found === undefined ? "is missing" : `is ${shown(found)}`;
       return { ok, message: `${file}: ${where} ${got}; expected: ${expected}` };
@@ -125,7 +125,12 @@ interface Judgement {
   readonly expected: string;
 }
 
-function judge(found: JsonValue | undefined, place: JsonPlace | undefined, given: Params, asked: Asked): Judgement {
+async function judge(
+  found: JsonValue | undefined,
+  place: JsonPlace | undefined,
+  given: Params,
+  asked: Asked,
+): Promise<Judgement> {
   // A field that names the file can't also be the expected value.
   const claimed = given.path === undefined && given.rule === undefined ? null : (asked.value ?? null);
   const wanted = given.equals ?? claimed;
@@ -182,15 +187,16 @@ function withoutTrailingZeros(digits: string): string {
   return digits.slice(0, end);
 }
 
-function judgeRule(
+async function judgeRule(
   found: JsonValue | undefined,
   claimed: JsonValue,
   rule: string,
-  { evidence, project }: Asked,
-): Judgement {
+  { evidence }: Asked,
+): Promise<Judgement> {
   const text = harmless(rule);
   if (found === undefined) return { ok: false, expected: text };
-  const fault = compileRule(project.language, "rule", rule, JSON_VARIABLES)({ value: found, claimed, evidence });
+  const faultOf = await compileRule("rule", rule, JSON_VARIABLES);
+  const fault = faultOf({ value: found, claimed, evidence });
   return {
     ok: fault === undefined,
     expected: fault?.startsWith("doesn't") === false ? `${text}, which ${fault}` : text,

@@ -3,7 +3,7 @@ import { isPhasegateError } from "../errors.js";
 import { boundedRule } from "../rules/compile.js";
 import { ruleValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
-import type { RuleLanguage, RuleVariables } from "../rules/rule-types.js";
+import type { RuleVariables } from "../rules/rule-types.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { errorOf, WrongParam } from "./params.js";
 
@@ -16,13 +16,8 @@ export const COMMAND_VARIABLES = { output: "string", exit: "integer", evidence: 
  * Returns a function that tells why a rule doesn't hold, as part of a sentence; undefined if it holds. Throws `WrongParam` for a
  * rule that is invalid, or that uses other variables.
  */
-export function compileRule<V extends RuleVariables>(
-  language: RuleLanguage,
-  param: string,
-  rule: string,
-  variables: V,
-) {
-  const compiled = language.forVariables(variables).compile(rule.trim());
+export async function compileRule<V extends RuleVariables>(param: string, rule: string, variables: V) {
+  const compiled = (await loadRuleLanguage()).forVariables(variables).compile(rule.trim());
   if (!compiled.ok) throw new WrongParam(param, `${compiled.message}. ${compiled.hint}`);
   const run = boundedRule(compiled);
   return (given: Readonly<Record<keyof V & string, JsonValue>>): string | undefined => {
@@ -45,7 +40,7 @@ export async function ruleFault(
   if (typeof rule !== "string") return undefined;
   const [param, variables] = output === undefined ? ["rule", JSON_VARIABLES] : ["output.rule", COMMAND_VARIABLES];
   try {
-    compileRule(await loadRuleLanguage(), param, rule, variables);
+    await compileRule(param, rule, variables);
     return undefined;
   } catch (thrown) {
     const error = errorOf(verifier, thrown);

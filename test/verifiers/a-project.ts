@@ -60,7 +60,7 @@ export async function aProject(
   };
   const snapshot = async (name: VerifierName, params: JsonObject): Promise<JsonValue | undefined> =>
     verifiers[name].snapshot?.({ params, session });
-  const check = (name: VerifierName, params: JsonObject) => verifiers[name].check?.(params);
+  const check = async (name: VerifierName, params: JsonObject) => verifiers[name].check?.(params);
   return { base, root, write, verifiers, verify, snapshot, check };
 }
 

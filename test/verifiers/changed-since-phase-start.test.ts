@@ -161,12 +161,12 @@ describe("changed_since_phase_start", () => {
     [{ paths: [] }, "paths"],
   ])("refuses %j when the definition is loaded", async (params, message) => {
     const { check } = await aProject();
-    expect(() => check(NAME, params)).toThrow(message);
+    await expect(check(NAME, params)).rejects.toThrow(message);
   });
 
   it("accepts the placeholders of a session", async () => {
     const { check } = await aProject();
-    check(NAME, { path: "{target_file}" });
-    check(NAME, { within: "specs/{session_id}" });
+    await check(NAME, { path: "{target_file}" });
+    await check(NAME, { within: "specs/{session_id}" });
   });
 });

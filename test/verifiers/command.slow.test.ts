@@ -140,31 +140,33 @@ describe("command", () => {
     const { verify, check, write, root } = await withNode();
     await write("evil", "#!/bin/sh\nexit 0\n");
     await chmod(join(root, "evil"), 0o755);
-    expect(() => check("command", { argv: [join(root, "evil")] })).toThrow("not on the host's list");
+    await expect(check("command", { argv: [join(root, "evil")] })).rejects.toThrow("not on the host's list");
     for (const name of ["evil", "./evil", "sh", "/bin/sh", "../node", "toString", ""]) {
-      expect(() => check("command", { argv: [name] })).toThrow("not on the host's list");
+      await expect(check("command", { argv: [name] })).rejects.toThrow("not on the host's list");
       expect(refused(await verify("command", { argv: [name] }))).toContain("not on the host's list");
     }
-    expect(() => check("command", { argv: ["nod"] })).toThrow("did you mean 'node'?");
-    expect(() => check("command", { argv: ["{evidence.tool}"] })).toThrow("can't be a placeholder");
-    expect(() => check("command", { argv: [] })).toThrow("argv of command");
-    expect(() => check("command", { argv: "node x" })).toThrow("argv of command");
-    expect(() => check("command", { argv: ["node"], shell: true })).toThrow("no such parameter");
-    expect(() => check("command", { argv: ["node"], cwd: ".." })).toThrow("refused");
-    expect(() => check("command", { argv: ["node"], timeout_ms: 1_000_000 })).toThrow("allows 600000 ms");
-    expect(() => check("command", { argv: ["node"], output: { pattern: "(" } })).toThrow("missing closing");
+    await expect(check("command", { argv: ["nod"] })).rejects.toThrow("did you mean 'node'?");
+    await expect(check("command", { argv: ["{evidence.tool}"] })).rejects.toThrow("can't be a placeholder");
+    await expect(check("command", { argv: [] })).rejects.toThrow("argv of command");
+    await expect(check("command", { argv: "node x" })).rejects.toThrow("argv of command");
+    await expect(check("command", { argv: ["node"], shell: true })).rejects.toThrow("no such parameter");
+    await expect(check("command", { argv: ["node"], cwd: ".." })).rejects.toThrow("refused");
+    await expect(check("command", { argv: ["node"], timeout_ms: 1_000_000 })).rejects.toThrow("allows 600000 ms");
+    await expect(check("command", { argv: ["node"], output: { pattern: "(" } })).rejects.toThrow("missing closing");
     const outputs: JsonObject[] = [{ pattern: "ok", rule: "true" }, { rule: "true", min: 1 }, { max: 0 }, {}];
     for (const output of outputs) {
-      expect(() => check("command", { argv: ["node"], output })).toThrow(
+      await expect(check("command", { argv: ["node"], output })).rejects.toThrow(
         "output of command: output needs a pattern, with or without its number of matches, or a rule",
       );
     }
-    expect(() => check("command", { argv: ["node"], output: { patern: "ok" } })).toThrow(/output of command: .*patern/);
-    const rule = (text: string) => () => check("command", { argv: ["node"], output: { rule: text } });
-    expect(rule("outputs == 'x'")).toThrow("output.rule of command: the rule");
-    expect(rule("exit == '0'")).toThrow("a whole number can't be compared with a text (==)");
-    expect(rule("value == 1")).toThrow("can't be run");
-    check("command", { argv: ["node", "{evidence.file}"], cwd: "{target_file}", output: { pattern: "{name}" } });
+    await expect(check("command", { argv: ["node"], output: { patern: "ok" } })).rejects.toThrow(
+      /output of command: .*patern/,
+    );
+    const rule = (text: string) => check("command", { argv: ["node"], output: { rule: text } });
+    await expect(rule("outputs == 'x'")).rejects.toThrow("output.rule of command: the rule");
+    await expect(rule("exit == '0'")).rejects.toThrow("a whole number can't be compared with a text (==)");
+    await expect(rule("value == 1")).rejects.toThrow("can't be run");
+    await check("command", { argv: ["node", "{evidence.file}"], cwd: "{target_file}", output: { pattern: "{name}" } });
   });
 
   it("passes arguments unchanged: no shell reads them", async () => {
@@ -296,13 +298,13 @@ describe("the host's list of commands", () => {
     process.env.PATH = `${root}:${dirname(root)}/link:.:/usr/bin:/bin`;
     try {
       const found = await createVerifiers({ projectRoot: root, commands: ["true"] });
-      found.command.check?.({ argv: ["true"] });
+      await found.command.check?.({ argv: ["true"] });
       await expect(createVerifiers({ projectRoot: root, commands: ["only-here"] })).rejects.toMatchObject({
         code: "INVALID_INPUT",
       });
       // A path that the host gives is accepted.
       const named = await createVerifiers({ projectRoot: root, commands: { mine: join(root, "only-here") } });
-      named.command.check?.({ argv: ["mine"] });
+      await named.command.check?.({ argv: ["mine"] });
     } finally {
       process.env.PATH = before;
     }
@@ -361,11 +363,11 @@ describe("a whole command", () => {
 
   it("comes from an option, and not from evidence", async () => {
     const { check } = await aProject({}, { commands: ["true"] });
-    check("command", { line: "{options.test_command}" });
-    expect(() => check("command", { line: "{evidence.command}" })).toThrow("one option: {options.NAME}");
-    expect(() => check("command", { line: "true {options.name}" })).toThrow("one option: {options.NAME}");
-    expect(() => check("command", { line: "true", argv: ["true"] })).toThrow("give either argv or line");
-    expect(() => check("command", {})).toThrow("give either argv or line");
+    await check("command", { line: "{options.test_command}" });
+    await expect(check("command", { line: "{evidence.command}" })).rejects.toThrow("one option: {options.NAME}");
+    await expect(check("command", { line: "true {options.name}" })).rejects.toThrow("one option: {options.NAME}");
+    await expect(check("command", { line: "true", argv: ["true"] })).rejects.toThrow("give either argv or line");
+    await expect(check("command", {})).rejects.toThrow("give either argv or line");
   });
 });
 

@@ -182,27 +182,27 @@ describe("directory_exists", () => {
 describe("params", () => {
   it("are checked when a definition is loaded", async () => {
     const { check } = await aProject();
-    const thrown = (params: Parameters<typeof check>[1]) => {
+    const thrown = async (params: Parameters<typeof check>[1]) => {
       try {
-        check("file_exists", params);
+        await check("file_exists", params);
       } catch (error) {
         return error;
       }
       return undefined;
     };
-    expect(thrown({ path: "a.md" })).toBeUndefined();
-    expect(thrown({})).toBeUndefined();
-    expect(thrown({ path: "{target_file}", min_bytes: 3 })).toBeUndefined();
-    expect(thrown({ path: "{evidence.report}" })).toBeUndefined();
-    expect(thrown({ pth: "a" })).toMatchObject({
+    expect(await thrown({ path: "a.md" })).toBeUndefined();
+    expect(await thrown({})).toBeUndefined();
+    expect(await thrown({ path: "{target_file}", min_bytes: 3 })).toBeUndefined();
+    expect(await thrown({ path: "{evidence.report}" })).toBeUndefined();
+    expect(await thrown({ pth: "a" })).toMatchObject({
       code: "INVALID_INPUT",
       message: "pth of file_exists: there is no such parameter; did you mean 'path'?",
       remedy: "file_exists has these parameters: path, allow_link, min_bytes, min_lines, allow_folder.",
     });
-    expect(thrown({ path: 5 })).toMatchObject({ code: "INVALID_INPUT", details: { field: "file_exists.path" } });
-    expect(thrown({ min_bytes: -1 })).toMatchObject({ code: "INVALID_INPUT" });
-    expect(thrown({ path: "../a" })).toMatchObject({ code: "PATH_REFUSED" });
-    expect(thrown({ path: "{taget_file}" })).toMatchObject({
+    expect(await thrown({ path: 5 })).toMatchObject({ code: "INVALID_INPUT", details: { field: "file_exists.path" } });
+    expect(await thrown({ min_bytes: -1 })).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await thrown({ path: "../a" })).toMatchObject({ code: "PATH_REFUSED" });
+    expect(await thrown({ path: "{taget_file}" })).toMatchObject({
       code: "INVALID_INPUT",
       message: "there is no placeholder {taget_file}; did you mean {target_file}?",
     });

@@ -161,7 +161,9 @@ describe("git_changes", () => {
     expect(refused(await changes(["new.md", "a.md"]))).toContain("not changed: a.md");
     expect(refused(await verify("git_changes", { base: "main" }, { value: [] }))).toContain("were not recorded");
     await expect(snapshot("git_changes", { base: "none" })).rejects.toThrow("there is no tag, branch or commit none");
-    expect(() => check("git_changes", { base: "--exec=x" })).toThrow("is not the name of a tag, a branch or a commit");
-    expect(() => check("git_changes", { base: "a..b" })).toThrow("is not the name of");
+    await expect(check("git_changes", { base: "--exec=x" })).rejects.toThrow(
+      "is not the name of a tag, a branch or a commit",
+    );
+    await expect(check("git_changes", { base: "a..b" })).rejects.toThrow("is not the name of");
   });
 });

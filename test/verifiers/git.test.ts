@@ -204,8 +204,8 @@ describe("git_clean", () => {
     process.env.PATH = "";
     const verifiers = await createVerifiers({ projectRoot: root });
     process.env.PATH = before;
-    expect(() => verifiers.git_clean.check?.({})).toThrow("this host has no git");
-    expect(() => verifiers.git_commit_exists.check?.({})).toThrow("this host has no git");
+    await expect(verifiers.git_clean.check?.({})).rejects.toThrow("this host has no git");
+    await expect(verifiers.git_commit_exists.check?.({})).rejects.toThrow("this host has no git");
   });
 });
 
@@ -220,9 +220,9 @@ describe("git_commit_exists", () => {
       });
     }
     expect(await verify("git_commit_exists", { commit: id })).toMatchObject({ ok: true });
-    check("git_commit_exists", { commit: "{evidence.commit}", files: ["{evidence.file}"] });
-    expect(() => check("git_commit_exists", { files: ["../a"] })).toThrow("../a");
-    expect(() => check("git_commit_exists", { commit: "HEAD" })).toThrow("7 to 64 hexadecimal digits");
+    await check("git_commit_exists", { commit: "{evidence.commit}", files: ["{evidence.file}"] });
+    await expect(check("git_commit_exists", { files: ["../a"] })).rejects.toThrow("../a");
+    await expect(check("git_commit_exists", { commit: "HEAD" })).rejects.toThrow("7 to 64 hexadecimal digits");
   });
 
   it("takes only the commit that is checked out, and one with the files, if that is asked for", async () => {

@@ -100,17 +100,17 @@ describe("http_ok", () => {
       "",
     ];
     for (const url of others) {
-      expect(() => check("http_ok", { url })).toThrow("http_ok");
+      await expect(check("http_ok", { url })).rejects.toThrow("http_ok");
       expect(refused(await ask({ url }))).toContain("http_ok");
     }
     for (const value of [5, null, ["http://example.org/"]]) {
       expect(refused(await ask({}, { value }))).toContain("must be a URL");
     }
     expect(asked).toEqual([]);
-    check("http_ok", { url: "https://EXAMPLE.org/a" });
-    check("http_ok", { url: "https://{evidence.host}/a" });
-    expect(() => check("http_ok", { status: 20 })).toThrow("status of http_ok");
-    expect(() => check("http_ok", { method: "POST" })).toThrow("no such parameter");
+    await check("http_ok", { url: "https://EXAMPLE.org/a" });
+    await check("http_ok", { url: "https://{evidence.host}/a" });
+    await expect(check("http_ok", { status: 20 })).rejects.toThrow("status of http_ok");
+    await expect(check("http_ok", { method: "POST" })).rejects.toThrow("no such parameter");
   });
 
   it("requests no private address that the host has not allowed, by number or by name", async () => {

@@ -72,7 +72,9 @@ describe("line_exists", () => {
     const many = Array.from({ length: 201 }, () => value);
     expect(refused(await verify("line_exists", {}, { value: many }))).toContain("more than 200 places");
     expect(refused(await verify("line_exists", {}, { value: Array(7).fill("src/a.ts:9") }))).toContain("and 2 more");
-    expect(() => check("line_exists", { paths: ["{evidence.path}"] })).toThrow("no evidence when the phase begins");
+    await expect(check("line_exists", { paths: ["{evidence.path}"] })).rejects.toThrow(
+      "no evidence when the phase begins",
+    );
     // What a tool writes is not compared later.
     await write("coverage/lcov.info", "x");
     await write("coverage/deep/b.test.mjs", "test\n");

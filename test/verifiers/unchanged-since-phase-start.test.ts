@@ -316,7 +316,7 @@ describe("unchanged_since_phase_start", () => {
     [{ path: "a", within: "b" }, "there is no such parameter"],
   ])("refuses the params %j", async (params, words) => {
     const { check } = await aProject();
-    expect(() => check(NAME, params)).toThrow(words);
+    await expect(check(NAME, params)).rejects.toThrow(words);
   });
 });
 
