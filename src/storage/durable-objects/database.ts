@@ -15,7 +15,7 @@ export interface DurableObjectDatabase {
   readonly sql: {
     exec(
       query: string,
-      ...values: (null | number | string | ArrayBufferView)[]
+      ...values: (null | number | string | Uint8Array)[]
     ): { toArray(): Record<string, DurableObjectValue>[] };
   };
   /** Runs an action in a transaction, which is rolled back if it throws. */
