@@ -5,7 +5,7 @@ type Args<Name extends keyof Calls> = Parameters<Calls[Name]> extends [unknown, 
 type Value<Name extends keyof Calls> = Awaited<ReturnType<Calls[Name]>>;
 
 /** A refusal of an object. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly code: string;
   readonly remedy: string | undefined;
 
