@@ -3,5 +3,10 @@
  *
  * @packageDocumentation
  */
-export type { DurableObjectDatabase, DurableObjectValue } from "./storage/durable-objects/database.js";
+export type {
+  DurableObjectDatabase,
+  DurableObjectRows,
+  DurableObjectSql,
+  DurableObjectValue,
+} from "./storage/durable-objects/database.js";
 export { DurableStorage, type DurableStorageOptions } from "./storage/durable-objects/storage.js";

@@ -9,15 +9,22 @@ import { bodyInParts } from "./parts.js";
 /** A value of the database of a Durable Object. */
 export type DurableObjectValue = null | number | string | ArrayBuffer;
 
-/** What {@link DurableStorage} uses of a Durable Object's `ctx.storage`. The object's class has SQLite. */
+/** The rows of a statement. */
+export interface DurableObjectRows {
+  /** Returns all of them, by the names of their columns. */
+  toArray(): Record<string, DurableObjectValue>[];
+}
+
+/** The statements of a Durable Object's database. */
+export interface DurableObjectSql {
+  /** Runs a statement with its values, or several without values, synchronously. */
+  exec(query: string, ...values: (null | number | string | Uint8Array)[]): DurableObjectRows;
+}
+
+/** What `DurableStorage` uses of a Durable Object's `ctx.storage`. The object's class has SQLite. */
 export interface DurableObjectDatabase {
-  /** Statements, which run synchronously. */
-  readonly sql: {
-    exec(
-      query: string,
-      ...values: (null | number | string | Uint8Array)[]
-    ): { toArray(): Record<string, DurableObjectValue>[] };
-  };
+  /** Its statements. */
+  readonly sql: DurableObjectSql;
   /** Runs an action in a transaction, which is rolled back if it throws. */
   transactionSync<T>(action: () => T): T;
   /** Resolves when all that was written is durable. */

@@ -45,13 +45,13 @@ const LIMITS = { maxCommitBytes: { value: 16 * MEBIBYTE, min: 1, max: 32 * MEBIB
 const READ_AHEAD = 8;
 
 /**
- * Stores sessions in the SQLite database of a Durable Object of Cloudflare. Make it inside of the object, and run the engine there.
- * Its methods are all synchronous up to their answer; `append` and `remove` then wait until the write is durable.
+ * Stores sessions in the SQLite database of a Durable Object of Cloudflare. Make one inside of the object, and run
+ * all of its engines on it.
+ * Statements run synchronously; `append` and `remove` then wait until the write is durable.
  *
  * `workflow_instances` and `workflow_history` are views of the log for people.
  *
- * Every method throws {@link PhasegateError} `STORAGE_FAILED` when SQLite fails. A commit that cannot be read as it was
- * written throws `TAMPERED`.
+ * Every method throws `STORAGE_FAILED` when SQLite fails. A commit that cannot be read as it was written throws `TAMPERED`.
  */
 export class DurableStorage implements StorageAdapter {
   /** The durability of this storage, its limits, and whether several processes may use it. */
