@@ -45,9 +45,8 @@ const LIMITS = { maxCommitBytes: { value: 16 * MEBIBYTE, min: 1, max: 32 * MEBIB
 const READ_AHEAD = 8;
 
 /**
- * Stores sessions in the SQLite database of a Durable Object of Cloudflare. Make one inside of the object, and run
- * all of its engines on it.
- * Statements run synchronously; `append` and `remove` then wait until the write is durable.
+ * Stores sessions in the SQLite database of a Durable Object of Cloudflare. Make one inside of the object, and run all of its
+ * engines on it. Statements run synchronously; `append` and `remove` then wait until the write is durable.
  *
  * `workflow_instances` and `workflow_history` are views of the log for people.
  *
