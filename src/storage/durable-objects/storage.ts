@@ -145,7 +145,6 @@ export class DurableStorage implements StorageAdapter {
       removeSession(this.#database, id);
     });
     await this.#synced("remove");
-    this.#feed.wake();
   }
 
   /** Yields commits as they are appended, without polling: nobody but this storage writes into the object. */

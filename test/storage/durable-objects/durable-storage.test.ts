@@ -94,6 +94,28 @@ it.each([
   );
 });
 
+it("a watch delivers all commits of a session that is removed at once", { timeout: 5000 }, async () => {
+  const storage = new DurableStorage(objectDatabase());
+  const first = makeCommit();
+  const last = nextCommit(first, { summary: { status: "deleted" } });
+  const watched = storage.watch({}, { signal: new AbortController().signal });
+  await Promise.all([storage.append(first), storage.append(last), storage.remove(first.sessionId)]);
+  const hashes = new Set<string>();
+  for await (const { hash } of watched) {
+    hashes.add(hash);
+    if (hash === last.hash) break;
+  }
+  expect([...hashes]).toEqual([first.hash, last.hash]);
+});
+
+it("a payload stays as it is when a longer one with its hash comes", async () => {
+  const storage = new DurableStorage(objectDatabase());
+  const first = makeCommit({ payloads: [{ hash: "h", body: "mine" }] });
+  await storage.append(first);
+  await storage.append(nextCommit(first, { payloads: [{ hash: "h", body: "x".repeat(1_200_000) }] }));
+  expect(await storage.payload(first.sessionId, "h")).toBe("mine");
+});
+
 it("closing ends the watches", async () => {
   const storage = new DurableStorage(objectDatabase());
   const watched = storage.watch({}, { signal: new AbortController().signal })[Symbol.asyncIterator]();
