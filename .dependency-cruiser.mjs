@@ -47,7 +47,10 @@ const MAY_IMPORT = {
   "storage/common": ["workflow", "ports"],
   "storage/memory": STORAGE,
   "storage/files": STORAGE,
-  "storage/sqlite": STORAGE,
+  // The log in SQLite's tables, for every driver.
+  "storage/sql": STORAGE,
+  "storage/sqlite": [...STORAGE, "storage/sql"],
+  "storage/durable-objects": [...STORAGE, "storage/sql"],
   "storage/postgres": STORAGE,
   content: ["workflow", "workflow/files", "ports", "sandbox"],
   search: ["workflow", "workflow/files", "ports", "sandbox", "content"],

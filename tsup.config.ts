@@ -29,6 +29,7 @@ export default defineConfig({
     gate: "src/gate.ts",
     plan: "src/plan.ts",
     storage: "src/storage.ts",
+    "durable-objects": "src/durable-objects.ts",
     fs: "src/fs.ts",
     http: "src/http.ts",
     inspector: "src/inspector.ts",

@@ -2,8 +2,8 @@
  * The storage of sessions: append-only logs with compare-and-set. `storage/` has implementations, and
  * `phasegate/testing` has the tests that every implementation must pass.
  *
- * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and an entry in the table of
- * `cli/state.ts`, and runs the contract in `test/testing/`. One from outside is a module that `--state module:FILE?NAME=VALUE`
+ * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and, if a terminal can reach it, an entry in the
+ * table of `cli/state.ts`, and runs the contract. One from outside is a module that `--state module:FILE?NAME=VALUE`
  * names: it exports `openWith(parameters)`, which gets the values as texts, with `create: true` if the storage may be made, and
  * returns an adapter or a promise of one. `phasegate/storage` has what adapters share; `PhasegateError` is in `phasegate`.
  */

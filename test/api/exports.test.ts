@@ -90,6 +90,7 @@ const EXPORTS = {
     "readDecisionText",
     "routedWorkflows",
   ],
+  "phasegate/durable-objects": ["DurableStorage"],
   "phasegate/sqlite": ["SqliteStorage"],
   "phasegate/verify": ["createVerifiers"],
   "phasegate/workspace": [

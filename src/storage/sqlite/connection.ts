@@ -1,20 +1,21 @@
 /** A connection to a database: its statements, transactions, retries while others hold locks, and the check of its files. */
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
+import type { LogDatabase, Row } from "../sql/database.js";
+import { storageFailed } from "../sql/failures.js";
+import { textIn } from "../sql/rows.js";
+import { type Statements, statements, type TableNames } from "../sql/tables.js";
 import {
   asStorageFailure,
   fileMoved,
   isLocked,
   isOutcomeUnknown,
   locked,
-  notWritten,
   outcomeUnknown,
   sqliteCode,
-  storageFailed,
 } from "./failures.js";
-import { statements, type TableNames } from "./rows.js";
 
 interface KnownFile {
   readonly name: string;
@@ -83,10 +84,12 @@ export function pauseAfter(tries: number): number {
   return 1 + Math.random() * Math.min(2 ** tries, PAUSE_MAX);
 }
 
-export class Connection {
+export class Connection implements LogDatabase {
   readonly database: DatabaseSync;
   readonly names: TableNames;
-  readonly sql: ReturnType<typeof statements>;
+  readonly sql: Statements;
+  readonly isLocked = isLocked;
+  readonly asFailure = asStorageFailure;
   /** How long a lock is waited for, in milliseconds. */
   readonly busyTimeout: number;
   readonly #statements = new Map<string, StatementSync>();
@@ -111,15 +114,13 @@ export class Connection {
     return statement;
   }
 
-  /**
-   * Runs a statement that must change exactly one row, and returns that row's id for an insert. SQLite reports no
-   * error if a trigger ignores a row (`RAISE(IGNORE)`) or a view has replaced the table; only the count shows it.
-   * Throws `STORAGE_FAILED`, which rolls the transaction back.
-   */
-  changeOne(table: string, sql: string, values: readonly SQLInputValue[]): number {
-    const { changes, lastInsertRowid } = this.prepare(sql).run(...values);
-    if (changes !== 1) throw notWritten(table);
-    return Number(lastInsertRowid);
+  exec(sql: string): void {
+    this.database.exec(sql);
+  }
+
+  /** A body that is too long to be read is null. */
+  bodyOf(row: Row): string | undefined {
+    return row.body === null ? undefined : textIn(row, "body");
   }
 
   /** Retries what meets a lock; the event loop goes on between. The first attempt is synchronous. Throws `BUSY`. */

@@ -1,6 +1,7 @@
 /** The errors of the SQLite store, and the mapping of SQLite's result codes to them. */
 import { errnoOf, PhasegateError } from "../../errors.js";
-import { tampered as isTampered, storageFailure, unknownOutcome } from "../common/failures.js";
+import { unknownOutcome } from "../common/failures.js";
+import { storageFailed, subject } from "../sql/failures.js";
 
 /** SQLite's result codes, which are the low byte of an error's code: the name, and what to do about it. */
 const RESULTS: Readonly<Record<number, readonly [name: string, remedy?: string]>> = {
@@ -32,8 +33,6 @@ const PASSING: ReadonlySet<string | undefined> = new Set(["SQLITE_BUSY", "SQLITE
 /** Failures of COMMIT after which nothing was written. */
 const NOT_WRITTEN: ReadonlySet<string | undefined> = new Set([...PASSING, "SQLITE_FULL", "SQLITE_READONLY"]);
 
-const subject = "session database";
-
 /** Returns the name of SQLite's result code; undefined for other errors. */
 export function sqliteCode(error: unknown): string | undefined {
   return resultOf(error)?.[0];
@@ -57,19 +56,6 @@ export function asStorageFailure(operation: string, error: unknown): unknown {
   if (error instanceof PhasegateError) return error;
   const remedy = errnoOf(error) === "ERR_INVALID_STATE" ? CLOSED : (resultOf(error)?.[1] ?? OTHER);
   return storageFailed(operation, causeOf(error), remedy, error);
-}
-
-export function storageFailed(operation: string, cause: string, remedy: string, error?: unknown): PhasegateError {
-  return storageFailure({ subject, operation, cause, remedy, error });
-}
-
-/** Builds `STORAGE_FAILED` for a write that SQLite reported as successful although the rows did not change. */
-export function notWritten(table: string): PhasegateError {
-  const remedy =
-    `Look for a trigger on ${table}, or a view of that name ` +
-    `(SELECT name, sql FROM sqlite_schema WHERE tbl_name = '${table}'), drop it, then repeat the call. ` +
-    "The transaction was rolled back.";
-  return storageFailed("write", `a row of ${table} was not written, though SQLite reported no error`, remedy);
 }
 
 /** Builds `STORAGE_FAILED` for a database whose file name leads to another file, or to none. */
@@ -101,10 +87,6 @@ export function locked(operation: string, waitedMs: number, error: unknown): Pha
     details: { running: 1, limit: 1 },
     cause: error,
   });
-}
-
-export function tampered(sessionId: string, version: number, reason: string): PhasegateError {
-  return isTampered(sessionId, version, reason, "Restore the database from a backup, or remove the session.");
 }
 
 /** Returns SQLite's result code, Node's own code, or what else an error is known by. */

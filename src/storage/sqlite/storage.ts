@@ -3,13 +3,11 @@
  * processes are awaited without blocking the event loop. This is the entry file of the folder.
  *
  * What is decided where:
- * - open.ts: how a database is opened and secured against power failures; migrations, which are never changed once released.
+ * - storage/sql/: the log in tables, which other drivers of SQLite have, too.
+ * - open.ts: how a database is opened and secured against power failures.
  * - connection.ts: a write fails if the database's file was moved or replaced; locks are retried until `busyTimeout`.
- * - rows.ts: the tables and statements, and how commits, texts and payloads become rows.
- * - write.ts: a commit must follow the newest one; commits of the same time share a transaction; a removed id is never used again.
- * - views.ts: what people see at a SQL prompt.
- * - list.ts: each query of a list uses one index.
- * - watch.ts: watching is polling by sequence number.
+ * - write.ts: commits of the same time share a transaction.
+ * - payloads.ts: how payloads are compressed.
  * - failures.ts: which SQLite results become which error codes.
  */
 import type { DatabaseSync } from "node:sqlite";
@@ -28,13 +26,16 @@ import type {
 import type { SessionId } from "../../workflow/names.js";
 import { numberOptions } from "../common/failures.js";
 import { checkCommit, damagedIn } from "../common/session-query.js";
+import { removeSession } from "../sql/append.js";
+import { CommitFeed } from "../sql/feed.js";
+import { countActive, findChanges, listSessions } from "../sql/list.js";
+import { bytesIn, commitIn, numberIn, storedText, textIn } from "../sql/rows.js";
+import { tableNames } from "../sql/tables.js";
 import type { Connection } from "./connection.js";
 import { asStorageFailure } from "./failures.js";
-import { countActive, findChanges, listSessions } from "./list.js";
 import { openDatabase } from "./open.js";
-import { bytesIn, commitIn, numberIn, packPayloads, storedText, tableNames, textIn, unpackPayload } from "./rows.js";
-import { CommitFeed } from "./watch.js";
-import { CommitGroups, removeSession, touch } from "./write.js";
+import { packPayloads, unpackPayload } from "./payloads.js";
+import { CommitGroups, touch } from "./write.js";
 
 /** Options of {@link SqliteStorage.open}. */
 export interface SqliteStorageOptions {
@@ -129,7 +130,7 @@ export class SqliteStorage implements StorageAdapter {
   /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
     const row = await this.#get("newest", id);
-    return row && commitIn(row);
+    return row && commitIn(this.#connection, row);
   }
 
   /** Appends a commit. */
@@ -164,7 +165,7 @@ export class SqliteStorage implements StorageAdapter {
         connection.prepare(connection.sql.log).all(id, from, count),
       );
       for (const row of rows) {
-        const commit = commitIn(row);
+        const commit = commitIn(connection, row);
         after = commit.version;
         yield commit;
       }

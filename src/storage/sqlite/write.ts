@@ -1,5 +1,5 @@
 /**
- * Writes commits and removes sessions. Commits of concurrent sessions share a transaction, and so the sync of the disk, which
+ * Writes commits. Commits of concurrent sessions share a transaction, and so the sync of the disk, which
  * takes longest: with a hundred sessions at once, that is many times as many commits a second. Commits that wait for another
  * process's lock share a transaction, too.
  *
@@ -9,10 +9,13 @@
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { commitConflict, takeGroup } from "../common/session-query.js";
+import { takeGroup } from "../common/session-query.js";
+import { appendCommit, storePayload } from "../sql/append.js";
+import { changeOne } from "../sql/database.js";
+import { numberIn, storedText } from "../sql/rows.js";
 import { type Connection, pauseAfter } from "./connection.js";
-import { asStorageFailure, isLocked, locked, notWritten } from "./failures.js";
-import { FOUND_BY, keysOf, numberIn, type PackedPayload, storeCommit, storedText, textIn } from "./rows.js";
+import { asStorageFailure, isLocked, locked } from "./failures.js";
+import type { PackedPayload } from "./payloads.js";
 
 /** A commit to write, with its payloads, and the body of the commit before if it must have this one. */
 interface Item {
@@ -21,41 +24,10 @@ interface Item {
   readonly packed: readonly PackedPayload[];
 }
 
-/** Writes a commit in a transaction. Throws `CONFLICT`, with nothing written, if it does not follow the newest one. */
-function appendCommit(connection: Connection, { commit, follows, packed }: Item): void {
-  const { names, sql } = connection;
-  const { sessionId: id, version, previousHash } = commit;
-  const newest = connection.prepare(sql.newest).get(id);
-  const [last, hash] = newest === undefined ? [0, ""] : [numberIn(newest, "version"), textIn(newest, "hash")];
-  if (version !== last + 1 || previousHash !== hash) {
-    throw commitConflict(id, version, "it does not follow the newest version");
-  }
-  if (newest !== undefined && follows !== undefined && (newest.body === null || follows !== textIn(newest, "body"))) {
-    throw commitConflict(id, version, "the newest version was edited");
-  }
-  if (newest === undefined && connection.prepare(sql.wasRemoved).get(id) !== undefined) {
-    throw commitConflict(id, version, "the session was removed");
-  }
-  const seq = numberIn(connection.prepare(sql.last).get(), "seq") + 1;
-  const keys = keysOf(commit.summary);
-  const values = keys.map(storedText);
-  let session: number;
-  if (newest === undefined) session = connection.changeOne(names.sessions, sql.begin, [id, ...values]);
-  else {
-    session = numberIn(newest, "number");
-    // An index is written only if what it has changes: each written page costs as much as a statement.
-    const moves = FOUND_BY.some((column, index) => textIn(newest, column) !== keys[index]);
-    connection.changeOne(names.sessions, moves ? sql.move : sql.count, moves ? [...values, session] : [session]);
-  }
-  connection.changeOne(names.commits, sql.insert, [seq, session, ...storeCommit(commit)]);
-  for (const payload of packed) {
-    const name = storedText(payload.hash);
-    const { changes } = connection.prepare(sql.store).run(session, name, payload.bytes);
-    // A payload that the session has already is not written again.
-    if (changes !== 1 && connection.prepare(sql.isStored).get(session, name) === undefined) {
-      throw notWritten(names.payloads);
-    }
-  }
+/** Writes a commit with its payloads, in a transaction. */
+function writeItem(connection: Connection, { commit, follows, packed }: Item): void {
+  const session = appendCommit(connection, commit, { follows, body: storedText(commit.body) });
+  for (const { hash, bytes } of packed) storePayload(connection, session, hash, bytes);
 }
 
 /** The key of a temporary payload row. It is not a digest, so no payload has it. */
@@ -67,29 +39,8 @@ export function touch(connection: Connection, id: SessionId): void {
   const newest = connection.prepare(sql.newest).get(id);
   if (newest === undefined) return;
   const session = numberIn(newest, "number");
-  connection.changeOne(names.payloads, sql.store, [session, TOUCHED, new Uint8Array()]);
-  connection.changeOne(names.payloads, sql.drop, [session, TOUCHED]);
-}
-
-/** Keeps the id, and the tombstone for watchers. A host's database may not enforce foreign keys. */
-export function removeSession(connection: Connection, id: SessionId): void {
-  const { sessions, commits, payloads, removed } = connection.names;
-  const row = connection.prepare(`SELECT number FROM ${sessions} WHERE session_id = ?`).get(id);
-  if (row === undefined) return;
-  const number = numberIn(row, "number");
-  const has = (table: string, column: string) =>
-    connection.prepare(`SELECT 1 FROM ${table} WHERE ${column} = ? LIMIT 1`).get(number) !== undefined;
-  // Somebody may have deleted all commits by hand.
-  if (has(commits, "session")) connection.changeOne(removed, connection.sql.keepTombstone, [id]);
-  for (const [table, column] of [
-    [payloads, "session"],
-    [commits, "session"],
-    [sessions, "number"],
-  ] as const) {
-    connection.prepare(`DELETE FROM ${table} WHERE ${column} = ?`).run(number);
-    // The count of changes does not include rows that a trigger kept.
-    if (has(table, column)) throw notWritten(table);
-  }
+  changeOne(connection, names.payloads, sql.store, [session, TOUCHED, new Uint8Array()]);
+  changeOne(connection, names.payloads, sql.drop, [session, TOUCHED]);
 }
 
 /** The most commits in a transaction, and characters of their bodies: while it is written, other processes wait. */
@@ -186,7 +137,7 @@ export class CommitGroups {
   /** Writes a commit. Returns its conflict, which is found before anything of it was written. */
   #appendOrRefuse(item: Item): unknown {
     try {
-      appendCommit(this.#connection, item);
+      writeItem(this.#connection, item);
       return undefined;
     } catch (error) {
       if (isPhasegateError(error, "CONFLICT")) return error;

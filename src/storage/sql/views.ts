@@ -1,5 +1,5 @@
 /** Views for people, made from the log. Two have the columns of the workflow orchestrator's specification. */
-import type { TableNames } from "./rows.js";
+import type { TableNames } from "./tables.js";
 
 export function createViews(names: TableNames): string {
   return [eventsView, instancesView, historyView].map((view) => view(names)).join("");

@@ -1,11 +1,13 @@
-/** Watches by polling. Commits are numbered under the write lock, so none is missed after the last one seen. */
+/**
+ * Watches by reading what comes after a number: when this process has written, and at an interval if others write, too. Commits
+ * are numbered under the write lock, so none is missed after the last one seen.
+ */
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { ifSound, Pause } from "../common/failures.js";
 import { matchesQuery } from "../common/session-query.js";
-import type { Connection } from "./connection.js";
-import { asStorageFailure, isLocked } from "./failures.js";
-import { commitIn, numberIn, type Row } from "./rows.js";
+import type { LogDatabase, Row } from "./database.js";
+import { commitIn, numberIn } from "./rows.js";
 
 const BATCH = 64;
 
@@ -17,18 +19,19 @@ interface Watcher {
 }
 
 export class CommitFeed {
-  readonly #connection: Connection;
-  readonly #interval: number;
+  readonly #database: LogDatabase;
+  readonly #interval: number | undefined;
   readonly #watchers = new Set<Watcher>();
 
-  constructor(connection: Connection, interval: number) {
-    this.#connection = connection;
+  /** The interval is in milliseconds. Without one, nobody else writes. */
+  constructor(database: LogDatabase, interval?: number) {
+    this.#database = database;
     this.#interval = interval;
   }
 
   /** Records the end of the log immediately, then yields later commits until the signal aborts. */
   watch(query: SessionQuery, signal: AbortSignal): AsyncGenerator<Commit> {
-    const after = numberIn(this.#connection.prepare(this.#connection.sql.last).get(), "seq");
+    const after = numberIn(this.#database.prepare(this.#database.sql.last).get(), "seq");
     const watcher: Watcher = { after, found: [], query, pause: new Pause() };
     const leave = () => this.#leave(watcher);
     if (!signal.aborted) this.#watchers.add(watcher);
@@ -42,7 +45,7 @@ export class CommitFeed {
 
   /** Called in the transaction that removes a session: lets the watchers read the commits that they have not seen. */
   keep(id: SessionId): void {
-    const own = this.#connection.prepare(this.#connection.sql.nextOwn);
+    const own = this.#database.prepare(this.#database.sql.nextOwn);
     for (const watcher of this.#watchers) this.#take(watcher, own.all(watcher.after, id));
   }
 
@@ -71,20 +74,22 @@ export class CommitFeed {
   /** Returns true if there was anything new. A lock counts as nothing new. */
   #poll(watcher: Watcher): boolean {
     try {
-      const rows = this.#connection.prepare(this.#connection.sql.next).all(watcher.after, watcher.after, BATCH);
+      const rows = this.#database.prepare(this.#database.sql.next).all(watcher.after, watcher.after, BATCH);
       this.#take(watcher, rows);
       const last = rows.at(-1);
       if (last !== undefined) watcher.after = numberIn(last, "seq");
       return last !== undefined;
     } catch (error) {
-      if (isLocked(error)) return false;
-      throw asStorageFailure("watch", error);
+      if (this.#database.isLocked(error)) return false;
+      throw this.#database.asFailure("watch", error);
     }
   }
 
   #take({ found, query }: Watcher, rows: readonly Row[]): void {
     found.push(
-      ...rows.flatMap((row) => ifSound(() => commitIn(row))).filter(({ summary }) => matchesQuery(summary, query)),
+      ...rows
+        .flatMap((row) => ifSound(() => commitIn(this.#database, row)))
+        .filter(({ summary }) => matchesQuery(summary, query)),
     );
   }
 }

@@ -1,15 +1,14 @@
 /** Lists sessions, and finds those that have changed. Each query is driven by one index: a page costs the same in a large store. */
-import type { SQLInputValue } from "node:sqlite";
 import type { Changes, Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
 import { isSessionId } from "../../workflow/names.js";
 import { decodeCursor, decodePosition, encodePosition, pageLimit, sessionPage } from "../common/session-query.js";
-import type { Connection } from "./connection.js";
+import type { LogDatabase, SqlValue } from "./database.js";
 import { numberIn, storedText, summaryIn, textIn } from "./rows.js";
 
 /** A condition on a session's row `s`, or on its newest commit `c` if there is no index. */
 interface Condition {
   readonly sql: string;
-  readonly values: readonly SQLInputValue[];
+  readonly values: readonly SqlValue[];
   /** The index for this condition, by the end of its name. */
   readonly index?: string;
   /** True if that index is in list order. */
@@ -18,21 +17,21 @@ interface Condition {
   readonly alternatives?: readonly Condition[];
 }
 
-export function listSessions(connection: Connection, query: SessionQuery): Page<SessionSummary> {
+export function listSessions(database: LogDatabase, query: SessionQuery): Page<SessionSummary> {
   const limit = pageLimit(query);
   const conditions = conditionsOf(query);
-  const driver = driverOf(connection, conditions);
+  const driver = driverOf(database, conditions);
   // Each status has its own range of the index: a page merges the first sessions of each.
   const parts = driver?.alternatives ?? [undefined];
   if (parts.length === 0) return { items: [] };
   const rest = conditions.filter((condition) => condition !== driver || condition.alternatives === undefined);
   const selects = parts.map((part) => {
     const all = part === undefined ? rest : [part, ...rest];
-    return { sql: selectBy(connection, driver, all), values: [...all.flatMap(({ values }) => values), limit + 1] };
+    return { sql: selectBy(database, driver, all), values: [...all.flatMap(({ values }) => values), limit + 1] };
   });
   const sql = `${selects.map((select) => `SELECT * FROM (${select.sql})`).join(" UNION ALL ")}
     ORDER BY created_at DESC, session_id LIMIT ?`;
-  const rows = connection.prepare(sql).all(...selects.flatMap(({ values }) => values), limit + 1);
+  const rows = database.prepare(sql).all(...selects.flatMap(({ values }) => values), limit + 1);
   const found = rows.map((row) => {
     const at = { createdAt: textIn(row, "created_at"), sessionId: textIn(row, "session_id") };
     return summaryIn(row) ?? ({ ...at, damaged: true } as const);
@@ -40,7 +39,7 @@ export function listSessions(connection: Connection, query: SessionQuery): Page<
   return sessionPage(found, limit);
 }
 
-function selectBy({ names }: Connection, driver: Condition | undefined, conditions: readonly Condition[]): string {
+function selectBy({ names }: LogDatabase, driver: Condition | undefined, conditions: readonly Condition[]): string {
   const { sessions, commits } = names;
   const where = conditions.map(({ sql }) => `(${sql})`).join(" AND ");
   return `SELECT s.created_at, s.session_id, c.version, c.at, c.summary
@@ -54,22 +53,22 @@ function selectBy({ names }: Connection, driver: Condition | undefined, conditio
 const FEW = 1000;
 
 /** Returns the condition whose index finds the sessions: any with few matches, or the first in list order. */
-function driverOf(connection: Connection, conditions: readonly Condition[]): Condition | undefined {
+function driverOf(database: LogDatabase, conditions: readonly Condition[]): Condition | undefined {
   const driving = conditions.filter(({ index }) => index !== undefined);
   const ordered = driving.find((condition) => condition.ordered);
   if (driving.length === 1 && ordered !== undefined) return ordered;
-  return driving.find((condition) => countMatches(connection, condition, FEW) < FEW) ?? ordered;
+  return driving.find((condition) => countMatches(database, condition, FEW) < FEW) ?? ordered;
 }
 
-function countMatches(connection: Connection, { sql, values, index }: Condition, upTo: number): number {
-  const { sessions } = connection.names;
+function countMatches(database: LogDatabase, { sql, values, index }: Condition, upTo: number): number {
+  const { sessions } = database.names;
   const found = `SELECT 1 FROM ${sessions} s INDEXED BY ${sessions}_${index} WHERE ${sql} LIMIT ?`;
-  const row = connection.prepare(`SELECT count(*) AS count FROM (${found})`).get(...values, Math.ceil(upTo));
+  const row = database.prepare(`SELECT count(*) AS count FROM (${found})`).get(...values, Math.ceil(upTo));
   return numberIn(row, "count");
 }
 
-export function countActive(connection: Connection, upTo: number): number {
-  return countMatches(connection, equals("status", "active"), Math.max(0, Math.min(upTo, Number.MAX_SAFE_INTEGER)));
+export function countActive(database: LogDatabase, upTo: number): number {
+  return countMatches(database, equals("status", "active"), Math.max(0, Math.min(upTo, Number.MAX_SAFE_INTEGER)));
 }
 
 /** Returns the filters of a query, usually the most selective first, and the condition of its cursor. */
@@ -120,11 +119,11 @@ function olderThan(time: string): Condition[] {
 }
 
 /** The time of its making identifies a database. Removed sessions are found by rows made at their removal. */
-export function findChanges(connection: Connection, kind: string, since: string | undefined): Changes {
-  const { sessions, commits, removed, migrations } = connection.names;
+export function findChanges(database: LogDatabase, kind: string, since: string | undefined): Changes {
+  const { sessions, commits, removed, migrations } = database.names;
   const position = `SELECT (SELECT applied_at FROM ${migrations} WHERE version = 1) AS made,
-    (${connection.sql.last}) AS seq, coalesce((SELECT max(rowid) FROM ${removed}), 0) AS row`;
-  const now = connection.prepare(position).get();
+    (${database.sql.last}) AS seq, coalesce((SELECT max(rowid) FROM ${removed}), 0) AS row`;
+  const now = database.prepare(position).get();
   const [made, last, lastRow] = [textIn(now, "made"), numberIn(now, "seq"), numberIn(now, "row")];
   const [, place = "", row = "0"] = /^(.*?)(?:~(\d{1,15}))?$/s.exec(since ?? "") ?? [];
   const after = since === undefined ? 0 : decodePosition(place, made, last);
@@ -136,8 +135,8 @@ export function findChanges(connection: Connection, kind: string, since: string 
   const all = `SELECT session_id FROM ${sessions} WHERE kind = ?`;
   const rows =
     since === undefined
-      ? connection.prepare(all).all(storedText(kind))
-      : connection.prepare(changed).all(after, storedText(kind), afterRow);
+      ? database.prepare(all).all(storedText(kind))
+      : database.prepare(changed).all(after, storedText(kind), afterRow);
   const sessionIds = rows.map((found) => textIn(found, "session_id")).filter(isSessionId);
   return { sessionIds, position: `${encodePosition(made, last)}~${lastRow}` };
 }

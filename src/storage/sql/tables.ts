@@ -1,33 +1,9 @@
-/**
- * The tables of the log, the statements on them, and how commits, texts and payloads are stored in rows.
- *
- * SQLite stores text as UTF-8, which cannot represent a lone surrogate, and Node's driver ends a text at its first
- * NUL. Such a text is stored as a blob of its UTF-16 units. All others stay readable at a SQL prompt.
- */
-import { kMaxLength } from "node:buffer";
-import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import { promisify } from "node:util";
-import * as zlib from "node:zlib";
+/** The tables of the log, and the statements on them. */
 import { PhasegateError } from "../../errors.js";
-import type { Commit, Payload, SessionSummary } from "../../ports/storage-adapter.js";
-import { type SessionId, shown } from "../../workflow/names.js";
-import { readSummary } from "../common/session-query.js";
-import { storageFailed, tampered } from "./failures.js";
+import { shown } from "../../workflow/names.js";
 
 export type TableNames = ReturnType<typeof tableNames>;
-export type Row = Readonly<Record<string, SQLOutputValue>>;
-
-export interface PackedPayload {
-  readonly hash: string;
-  readonly bytes: Uint8Array;
-}
-
-/** Takes a third of gzip's time for as many bytes. Node has it since 22.15. */
-const hasZstd = "zstdCompressSync" in zlib;
-const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
-
-/** A control character is one byte, and six in JSON. */
-const MAX_JSON_GROWTH = 6;
+export type Statements = ReturnType<typeof statements>;
 
 /** The columns by which sessions are found. All of them are indexed. */
 export const FOUND_BY = ["kind", "workflow_type", "target", "owner", "status", "created_at", "updated_day"] as const;
@@ -128,9 +104,9 @@ export function logTables(names: TableNames): string {
 const COMMIT_COLUMNS = "version, at, schema, previous_hash, hash, summary, body";
 
 /** In bytes. No commit has a longer body; reading one that was put there by hand would take many seconds. */
-const MAX_BODY_BYTES = 2 ** 29;
+export const MAX_BODY_BYTES = 2 ** 29;
 
-/** Returns the texts of the statements on the log. A commit's row has the columns that {@link commitIn} reads. */
+/** Returns the texts of the statements on the log. A commit's row has the columns that `commitIn` reads. */
 export function statements({ sessions, commits, payloads, removed }: TableNames) {
   // SQLite knows the length of a body without reading it. A longer one is NULL.
   const body = `CASE WHEN octet_length(c.body) <= ${MAX_BODY_BYTES} THEN c.body END AS body`;
@@ -172,104 +148,4 @@ export function statements({ sessions, commits, payloads, removed }: TableNames)
       FROM ${sessions} s JOIN ${commits} c ON c.session = s.number
       WHERE s.session_id = ? ORDER BY c.version DESC LIMIT 1`,
   };
-}
-
-/** Leaves out of {@link COMMIT_COLUMNS} what other columns have: most commits then take half a page. */
-export function storeCommit(commit: Commit): SQLInputValue[] {
-  const { version, at, schema, previousHash, hash } = commit;
-  const { sessionId, updatedAt, ...others } = commit.summary;
-  const summary = JSON.stringify(updatedAt === at ? others : { ...others, updatedAt });
-  const [time, body] = [storedText(at), storedText(commit.body)];
-  return [version, time, schema, storedText(previousHash), storedText(hash), summary, body];
-}
-
-/** Returns the values of {@link FOUND_BY}. */
-export function keysOf({ kind, workflowType, target, owner = "", status, createdAt, updatedAt }: SessionSummary) {
-  return [kind, workflowType, target, owner, status, createdAt, updatedAt.slice(0, 10)];
-}
-
-export function commitIn(row: Row): Commit {
-  const version = numberIn(row, "version");
-  const summary = summaryIn(row);
-  if (summary === undefined) throw tampered(textIn(row, "session_id"), version, "its summary can't be read");
-  const { sessionId } = summary;
-  if (row.body === null) throw tampered(sessionId, version, `its body has more than ${MAX_BODY_BYTES} bytes`);
-  return {
-    sessionId,
-    version,
-    at: textIn(row, "at"),
-    schema: numberIn(row, "schema"),
-    previousHash: textIn(row, "previous_hash"),
-    hash: textIn(row, "hash"),
-    summary,
-    body: textIn(row, "body"),
-  };
-}
-
-/** Merges the stored summary with the other columns; undefined if it lacks fields that lists use. */
-export function summaryIn(row: Row): SessionSummary | undefined {
-  return readSummary(textIn(row, "summary"), row.session_id, { updatedAt: textIn(row, "at") });
-}
-
-export function storedText(text: string): string | Uint8Array {
-  return text.isWellFormed() && !text.includes("\0") ? text : Buffer.from(text, "utf16le");
-}
-
-export function textIn(row: Row | undefined, column: string): string {
-  const value = row?.[column];
-  if (typeof value === "string") return value;
-  if (value instanceof Uint8Array) return bufferOf(value).toString("utf16le");
-  throw notHeld(column, "text");
-}
-
-export function numberIn(row: Row | undefined, column: string): number {
-  const value = row?.[column];
-  if (typeof value === "number") return value;
-  throw notHeld(column, "number");
-}
-
-export function bytesIn(row: Row, column: string): Buffer {
-  const value = row[column];
-  if (value instanceof Uint8Array) return bufferOf(value);
-  throw notHeld(column, "bytes");
-}
-
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
-}
-
-function notHeld(column: string, what: string): PhasegateError {
-  const remedy = "The database was changed by hand: restore it from a backup.";
-  return storageFailed("read", `the column ${column} holds no ${what}`, remedy);
-}
-
-/** Compresses fast, as the caller waits: by zstd; where that is missing, and for lone surrogates, JSON by gzip. */
-export function packPayloads(payloads: readonly Payload[]): Promise<PackedPayload[]> {
-  return Promise.all(payloads.map(async ({ hash, body }) => ({ hash, bytes: await pack(body) })));
-}
-
-function pack(text: string): Promise<Uint8Array> {
-  if (!hasZstd || !text.isWellFormed()) {
-    return promisify(zlib.gzip)(JSON.stringify(text), { level: zlib.constants.Z_BEST_SPEED });
-  }
-  return promisify(zlib.zstdCompress)(text, { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } });
-}
-
-/** Returns the text of a compressed payload. Throws `TAMPERED`. */
-export async function unpackPayload(bytes: Uint8Array, id: SessionId, hash: string, maxBytes: number): Promise<string> {
-  const name = `payload ${hash.slice(0, 12)}`;
-  const isZstd = ZSTD_MAGIC.equals(bytes.subarray(0, ZSTD_MAGIC.length));
-  if (isZstd && !hasZstd) {
-    const remedy = "Use Node 22.15 or later, as the process that wrote it.";
-    throw storageFailed("read", `${name} is compressed with zstd, which this runtime has not`, remedy);
-  }
-  const maxOutputLength = Math.min(MAX_JSON_GROWTH * maxBytes + 2, kMaxLength);
-  try {
-    if (isZstd) return (await promisify(zlib.zstdDecompress)(bytes, { maxOutputLength })).toString("utf8");
-    const text: unknown = JSON.parse((await promisify(zlib.gunzip)(bytes, { maxOutputLength })).toString("utf8"));
-    if (typeof text === "string") return text;
-  } catch {
-    // Reported below.
-  }
-  throw tampered(id, 0, `${name} is damaged, or larger than maxCommitBytes lets it be`);
 }
