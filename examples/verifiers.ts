@@ -55,7 +55,7 @@ await writeFile(
 );
 const tests = await ask("command", { argv: ["node", "--test", "parser.test.mjs"] });
 assert.ok(tests.ok, JSON.stringify(tests));
-assert.throws(() => verifiers.command.check?.({ argv: ["rm", "-rf", "."] }), /not on the host's list/);
+await assert.rejects(async () => verifiers.command.check?.({ argv: ["rm", "-rf", "."] }), /not on the host's list/);
 
 // #region rule
 await writeFile("project/report.json", '{"total": {"passed": 12, "failed": 0}}');
@@ -65,7 +65,10 @@ assert.equal((await ask("json_value", counts, 13)).ok, false); // the agent clai
 const quiet = { argv: ["node", "parser.mjs"], output: { rule: 'exit == 0 && !output.contains("warning")' } };
 assert.ok((await ask("command", quiet)).ok);
 // A wrong rule is reported when the workflow is started, not at the gate.
-assert.throws(() => verifiers.json_value.check?.({ ...counts, rule: "valu.failed == 0" }), /Did you mean value/);
+await assert.rejects(
+  async () => verifiers.json_value.check?.({ ...counts, rule: "valu.failed == 0" }),
+  /Did you mean value/,
+);
 
 // #endregion rule
 

@@ -306,13 +306,14 @@ async function gateFaults(value: JsonValue): Promise<readonly string[]> {
   const report = createReport();
   const gate = await readGate("gate-definition.yaml", JSON.stringify(value), report, PLACE);
   const read = report.sorted().filter(isAboutShape).map(formatDiagnostic);
-  return [...read, ...(gate === undefined ? [] : checksOf(gate).flatMap(verifierFault))];
+  const faults = await Promise.all(gate === undefined ? [] : checksOf(gate).map(verifierFault));
+  return [...read, ...faults.flat()];
 }
 
 /** Returns why a start refuses the parameters of a verifier. */
-function verifierFault({ verifier, params }: VerifyDefinition): string[] {
+async function verifierFault({ verifier, params }: VerifyDefinition): Promise<string[]> {
   try {
-    Object.entries(verifiers)
+    await Object.entries(verifiers)
       .find(([name]) => name === verifier)?.[1]
       .check?.(params);
     return [];
