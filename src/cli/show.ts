@@ -334,7 +334,8 @@ async function phasedReport(engine: Engine, sessionId: string, shown: Shown): Pr
     const before = all[index - 1];
     const isNext = before === undefined || titleOf(before) !== titleOf(attempt);
     const title = isNext ? ["", styled(stream, "bold", titleOf(attempt))] : [];
-    return [...title, ...attemptLines(attempt, stream, full).map((line) => `  ${line}`)];
+    const at = attempt.gone === undefined ? phaseState(view, attempt.phase) : undefined;
+    return [...title, ...attemptLines(attempt, at, stream, full).map((line) => `  ${line}`)];
   });
   return { json, fields, lines: [...path, ...lines], isUnapproved: unapproved !== undefined };
 }

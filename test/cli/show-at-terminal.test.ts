@@ -77,7 +77,7 @@ describe("phasegate show at a terminal", () => {
     );
     const attempts = [...(await show(ids.refused)).matchAll(/^ {2}attempt (\d) +(\w+)/gm)];
     expect(attempts.map(([, number, status]) => `${number} ${status}`)).toEqual([
-      ...["3 active", "2 failed", "1 failed", "1 skipped"],
+      ...["3 next", "2 refused", "1 refused", "1 skipped"],
     ]);
   });
 });
