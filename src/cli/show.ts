@@ -15,16 +15,17 @@ import type { ListedSession, PhaseLine, Why } from "../read/model.js";
 import { phaseState } from "../read/phase-state.js";
 import type { RecordedReader } from "../read/sources.js";
 import { type Standing, standingOf, standingText } from "../read/standing.js";
-import { REASON_MAX, whyOther, whyPhased } from "../read/why.js";
+import { REASON_MAX, whyPhased, whyRecorded, whyRouted } from "../read/why.js";
 import { whyText } from "../read/why-text.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { UnapprovedStep } from "../routed/types.js";
+import { defined } from "../workflow/json.js";
 import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
 import { type AnswerCommands, answersFor } from "./answer-command.js";
-import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
+import { attemptLines, EVIDENCE_MAX, evidenceLines, resultLines, submittedLines } from "./attempts.js";
 import { command, flag, required } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { columnsOf, printWrapped, wrapped } from "./layout.js";
@@ -193,6 +194,11 @@ function answerLines(asked: Parameters<AnswerCommands["answer"]>[0], { commands,
   return [commands.answer(asked, short), commands.deny(asked, short)].map((line) => printable(line));
 }
 
+/** Returns the command that lets a session go on that has failed; or that no command does. */
+function retryLine({ commands, short }: Shown, isPossible: boolean): string {
+  return isPossible ? printable(commands.retry(short)) : "no retry is possible: start a new session";
+}
+
 /** The most problems of a refusal that the summary has. */
 const PROBLEMS_SHOWN = 3;
 
@@ -201,8 +207,9 @@ function standingFields(
   state: StateView,
   summary: ListedSession | undefined,
   history: readonly PhaseAttempt[],
-  { stream, short, commands }: Shown,
+  shown: Shown,
 ): Field[] {
+  const { stream } = shown;
   const { head, structure, currentPhase } = state;
   const { status, position } = head;
   const name = structure.phases[position]?.name ?? "";
@@ -213,13 +220,13 @@ function standingFields(
   // The first line may have said the only one.
   const listed = problems.every(({ message }) => message === why?.reason) ? [] : problems;
   const left = listed.length - PROBLEMS_SHOWN;
-  const isUsedUp = summary?.waitsFor?.includes("host") === true;
+  const needsRetry = status === "failed" || summary?.waitsFor?.includes("host") === true;
   return [
     ["status", standingLine(stream, status, summary, why)],
     ["phase", status === "completed" ? undefined : `${currentPhase} of ${structure.phases.length}: ${printable(name)}`],
     ["problems", listed.slice(0, PROBLEMS_SHOWN).map(({ message }) => `· ${printable(message)}`)],
     ["", left > 0 ? `… ${counted(left, "more problem")}, below` : undefined],
-    ["answer", isUsedUp ? printable(commands.retry(short)) : undefined, "whole"],
+    ["answer", needsRetry ? retryLine(shown, true) : undefined, "whole"],
   ];
 }
 
@@ -403,7 +410,7 @@ async function routedReport(engine: RoutedEngine, sessionId: string, shown: Show
   const session = engine.session(sessionId);
   const [view, history] = await Promise.all([session.state(), session.history()]);
   const { sessionId: id, awaiting, allowed: _, ...rest } = view;
-  const { workflow, revision, status, currentStep, createdAt, updatedAt, reason, pending, unapproved } = view;
+  const { workflow, revision, status, currentStep, createdAt, updatedAt, pending, unapproved } = view;
   const json = {
     ...{ sessionId, kind: "routed" },
     ...rest,
@@ -412,7 +419,8 @@ async function routedReport(engine: RoutedEngine, sessionId: string, shown: Show
     history: history.map(entryJson),
   };
   const fields: Field[] = [
-    ["status", standingLine(stream, status, summary, summary && whyOther(summary, reason, awaiting?.approvers))],
+    ["status", standingLine(stream, status, summary, summary && whyRouted(summary, view, history))],
+    ["answer", status === "failed" ? retryLine(shown, view.allowed.includes("retry")) : undefined, "whole"],
     ["step", status === "completed" ? undefined : currentStep && printable(currentStep)],
     ["approval", unapproved && unapprovedText(unapproved)],
     ["pending", pending && "a report that is not decided yet"],
@@ -439,7 +447,8 @@ function unapprovedText({ step, by, distrust }: UnapprovedStep): string {
 function stepLines(entry: RoutedEntry, stream: Writable, full: boolean): string[] {
   const { timestamp, stepName, assumedStep, outcomeStatus, determinedNextStep, decision, problems = [] } = entry;
   const by = entry.by === undefined ? "" : ` by ${printable(entry.by)}`;
-  const { details } = entry.report ?? {};
+  const { details, message, error } = entry.report ?? {};
+  const said = evidenceLines(defined({ message, error: error ?? undefined }), EVIDENCE_MAX, full);
   const evidence = typeof details === "object" && details !== null ? details : undefined;
   const step = stepName === "" ? "the start" : printable(stepName);
   const assumed = assumedStep === undefined ? "" : `, reported at ${printable(assumedStep)}`;
@@ -451,6 +460,7 @@ function stepLines(entry: RoutedEntry, stream: Writable, full: boolean): string[
     `${timeText(timestamp)}  ${step}: ${printable(outcomeStatus)}${by}${assumed}${next}${duration}`,
     ...(decision?.reasoning === undefined ? [] : [`    ${printable(decision.reasoning)}`]),
     ...problems.map(({ message }) => `    · ${printable(message)}`),
+    ...said.map((text) => `  ${text}`),
     ...results.map((text) => `    ${text}`),
     ...(entry.reason === undefined ? [] : [`    ${printable(entry.reason)}`]),
     ...submittedLines(evidence, evidence && hashEvidence(evidence), full).map((text) => `  ${text}`),
@@ -461,11 +471,14 @@ function ownerText({ name, team }: Owner): string {
   return printable(team === undefined ? name : `${name} (${team})`);
 }
 
-async function recordedReport(reader: RecordedReader, sessionId: string, { stream }: Shown): Promise<Report> {
+async function recordedReport(reader: RecordedReader, sessionId: string, shown: Shown): Promise<Report> {
+  const { stream } = shown;
+  const { summary } = await findIn((query) => reader.list(query), sessionId);
   const { head, entries = [] } = (await reader.read(sessionId)) ?? {};
   const { status, workflow, owner, createdAt } = head ?? {};
   const fields: Field[] = [
-    ["status", status && styledStatus(stream, status)],
+    ["status", status && standingLine(stream, status, summary, summary && whyRecorded(summary, entries))],
+    ["answer", status === "failed" ? retryLine(shown, false) : undefined, "whole"],
     ["workflow", workflow && printable(workflow)],
     ["owner", owner && ownerText(owner)],
     ["created", createdAt && timeText(createdAt)],

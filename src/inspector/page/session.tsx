@@ -173,7 +173,13 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
         <Tabs
           tabs={{
             Attempts: (
-              <Attempts id={id} version={version} phases={phases} waitingPhase={awaiting?.phase} verifying={verifying} />
+              <Attempts
+                id={id}
+                version={version}
+                phases={phases}
+                waitingPhase={awaiting?.phase}
+                verifying={verifying}
+              />
             ),
             Log: <Log id={id} version={version} replays={replays} />,
             Audit: <Audit id={id} version={version} />,
