@@ -13,7 +13,7 @@
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
  *   going
  * - attempts.ts: how attempts at gates are printed, with their evidence
- * - answer-command.ts: the commands that answer what waits
+ * - answer-command.ts: the commands that answer what waits; own-key.ts: the key with which the person at the terminal answers
  * - session-id.ts: which session the end of an id names; layout.ts: columns and paragraphs that fit the terminal
  * - checkboxes.ts: a list of which a person chooses some; progress.ts: how far long work has come
  * - terminal.ts: output that cannot steer the terminal or show a password; diagnostics.ts: diagnostics with the code
@@ -220,6 +220,7 @@ export function printError(
   const isKnown = error instanceof CommandFailure || isPhasegateError(error);
   const hint = isKnown ? hintOf(error) : "Run it again with --log-level debug to see where the error occurred.";
   if (hint !== undefined) stderr.write(`${styled(stderr, "cyan", "  hint:")} ${shown(hint)}\n`);
+  for (const command of error instanceof CommandFailure ? error.commands : []) stderr.write(`    ${shown(command)}\n`);
   const address = url ? urlOf(error) : undefined;
   if (address !== undefined) stderr.write(`${styled(stderr, "cyan", "  docs:")} ${address}\n`);
   if (!stack) return;

@@ -19,12 +19,20 @@ export type SetExitCode = (code: ExitCode) => void;
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
   readonly hint: string | undefined;
+  /** Commands that are run next, in this order: each is printed in a line of its own. */
+  readonly commands: readonly string[];
 
-  constructor(message: string, exitCode: ExitCode, hint?: string, options?: ErrorOptions) {
+  constructor(
+    message: string,
+    exitCode: ExitCode,
+    hint?: string,
+    { commands = [], ...options }: ErrorOptions & { readonly commands?: readonly string[] } = {},
+  ) {
     super(message, options);
     this.name = "CommandFailure";
     this.exitCode = exitCode;
     this.hint = hint;
+    this.commands = commands;
   }
 }
 

@@ -43,11 +43,15 @@ const ORDERS = ["created", "updated", "workflow", "target", "status", "phase", "
 /** How an active session stands, and what the page calls those that are completed. */
 const STANDING = ["working", "refused", "needs_you", "done"] as const;
 
+/** Sessions in which something was waived, however they stand. */
+const WAIVED = "waived";
+
 const sessionsOptions = () => ({
   state: required(stateOption()),
-  status: choice("--status <status>", "only sessions of this status, or that stand so", [
+  status: choice("--status <status>", "only sessions of this status, that stand so, or in which something was waived", [
     ...LIVING,
     ...STANDING,
+    WAIVED,
   ]).conflicts("stuck"),
   workflow: text("--workflow <type>", "only sessions on this workflow"),
   target: text("--target <path>", "only sessions on this target"),
@@ -119,7 +123,7 @@ export const sessionsCommand = command({
 });
 
 function statusesOf(given: SessionsOptions["status"]): readonly LivingStatus[] {
-  if (given === undefined) return LIVING;
+  if (given === undefined || given === WAIVED) return LIVING;
   const status = LIVING.find((one) => one === given);
   return [status ?? (given === "done" ? "completed" : "active")];
 }
@@ -146,7 +150,7 @@ async function chosenSessions(
   const query: SessionQuery = defined({ status, workflowType, target, owner, updatedBefore });
   const filter = defined({
     ...{ phase, status: standing, waiting: awaited === true ? "any" : awaited },
-    waived: options.waived ? "yes" : undefined,
+    waived: options.waived || options.status === WAIVED ? "yes" : undefined,
   });
   const isFiltered = stuck === true || Object.keys(filter).length > 0;
   const sort = options.sort ?? "updated";

@@ -15,6 +15,7 @@ import type { ListedSession, PhaseLine, Why } from "../read/model.js";
 import { phaseState } from "../read/phase-state.js";
 import type { RecordedReader } from "../read/sources.js";
 import { type Standing, standingOf, standingText } from "../read/standing.js";
+import { askerText, waiversIn } from "../read/waivers.js";
 import { REASON_MAX, whyPhased, whyRecorded, whyRouted } from "../read/why.js";
 import { whyText } from "../read/why-text.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
@@ -24,20 +25,17 @@ import type { UnapprovedStep } from "../routed/types.js";
 import { defined } from "../workflow/json.js";
 import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
-import { type AnswerCommands, answersFor } from "./answer-command.js";
+import { type AnswerCommands, answersFor, serverText } from "./answer-command.js";
 import { attemptLines, EVIDENCE_MAX, evidenceLines, resultLines, submittedLines } from "./attempts.js";
 import { command, flag, required } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { columnsOf, printWrapped, wrapped } from "./layout.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { jsonOption, sessionArgument, stateOption } from "./options.js";
-import { shortIdsIn } from "./session-id.js";
+import { SHORT_IDS_MAX, shortIdsIn } from "./session-id.js";
 import { using } from "./state.js";
 import { counted, isTty, phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
-
-/** In a state of more sessions no id is shortened: their ids would take long to read, for one session. */
-const SHORT_IDS_MAX = 1000;
 
 const HELP = `
 First comes how the session stands and why, and what answers it. Then come its phases, and its attempts, the newest first.
@@ -61,10 +59,11 @@ export const showCommand = command({
   },
   help: HELP,
   async run({ state, full, json, ...trust }, terminal, given) {
-    const opened = await openSession(state, given, await readTrust(trust));
+    const trusted = await readTrust(trust);
+    const opened = await openSession(state, given, trusted);
     const { sessionId } = opened;
     const { stdout } = terminal;
-    const commands = await answersFor({ state, ...trust });
+    const commands = await answersFor({ state, ...trust }, trusted.approvers);
     const report = await using(opened.engine, async () => {
       const short = isTty(stdout) ? await shortIdsIn(opened.storage, [sessionId], SHORT_IDS_MAX) : String;
       return reportOf(opened, sessionId, { stream: stdout, full: full === true, short: short(sessionId), commands });
@@ -161,16 +160,22 @@ function awaitingJson(awaiting: Awaited | undefined): Awaited | undefined {
   return { prompt, approvers, evidenceHash };
 }
 
-function waiverFields(state: StateView, shown: Shown): Field[] {
-  const { awaitingWaiver: open, waiverDenied: denied, waived = [], waivedInVain = [] } = state;
+function waiverFields(state: StateView, history: readonly PhaseAttempt[], shown: Shown): Field[] {
+  const { awaitingWaiver: open, waiverDenied: denied, waivedInVain = [] } = state;
+  const asker = askerText(state.head.owner?.name);
   return [
-    ...waived.map((one): Field => ["waived", printable(waivedText(one))]),
+    ...waiversIn(state, history).map(({ place, waived, askedAt, grantedAt }): Field => {
+      const asked = askedAt === undefined ? [] : [`asked ${asker}, ${timeText(askedAt)}`];
+      const times = [...asked, ...(grantedAt === undefined ? [] : [`granted ${timeText(grantedAt)}`])].join("; ");
+      return ["waived", [`${place}: ${waivedText(waived)}`, times].filter(Boolean).map((text) => printable(text))];
+    }),
     ...waivedInVain.map(({ fields, by, distrust }): Field => {
       return ["not waived", printable(`${fields.join(", ")} waived by ${by}, not accepted here (${distrust})`)];
     }),
     ["reason", open && printable(open.reason)],
+    ["asked", open && printable(`${asker}, ${timeText(open.askedAt)}`)],
     ["request", open?.request],
-    ["answer", open && answerLines({ what: "waiver", ...open }, shown), "whole"],
+    ...(open === undefined ? [] : answerFields({ what: "waiver", ...open }, shown)),
     [
       "denied",
       denied &&
@@ -185,13 +190,18 @@ function awaitingFields(awaiting: Awaited | undefined, shown: Shown): Field[] {
   return [
     ["question", printable(prompt)],
     ["evidence", evidenceHash],
-    ["answer", answerLines({ what: "approval", ...awaiting }, shown), "whole"],
+    ...answerFields({ what: "approval", ...awaiting }, shown),
   ];
 }
 
-/** Returns the command that says yes, and the one that says no. */
-function answerLines(asked: Parameters<AnswerCommands["answer"]>[0], { commands, short }: Shown): string[] {
-  return [commands.answer(asked, short), commands.deny(asked, short)].map((line) => printable(line));
+/** Returns the command that says yes, and the one that says no; before them what a person does once, who has no key yet. */
+function answerFields(asked: Parameters<AnswerCommands["answers"]>[0], { commands, short }: Shown): Field[] {
+  const { first, server, yes, no } = commands.answers(asked, short);
+  return [
+    ["first", first.map((line) => printable(line)), "whole"],
+    ["", server && printable(serverText(server))],
+    ["answer", [yes, no].map((line) => printable(line)), "whole"],
+  ];
 }
 
 /** Returns the command that lets a session go on that has failed; or that no command does. */
@@ -307,7 +317,7 @@ async function phasedReport(engine: Engine, sessionId: string, shown: Shown): Pr
     ...standingFields(view, summary, history, shown),
     ["approval", unapproved && printable(unapproved.message)],
     ...awaitingFields(awaiting, shown),
-    ...waiverFields(view, shown),
+    ...waiverFields(view, history, shown),
     // The first line has a short one.
     [
       "note",
