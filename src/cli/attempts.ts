@@ -11,7 +11,7 @@ import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
 import { type AttemptWord, attemptWord } from "../read/attempt-words.js";
 import type { PhaseLine } from "../read/model.js";
 import { notedTexts } from "../read/noted.js";
-import { escapeHidden } from "../workflow/names.js";
+import { escapeHidden } from "../workflow/hidden.js";
 import { durationText, printable, styled, timeText } from "./terminal.js";
 
 export const EVIDENCE_MAX = 8000;

@@ -5,7 +5,7 @@ import { isPhasegateError } from "../errors.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { KINDS, type WaitingLine } from "../read/model.js";
 import { lineIn, readInbox } from "../read/waiting.js";
-import { escapeHidden } from "../workflow/names.js";
+import { escapeHidden } from "../workflow/hidden.js";
 import { type AnswerCommands, answersFor, serverText } from "./answer-command.js";
 import { command, flag, required } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, endOnSignals } from "./exit-codes.js";

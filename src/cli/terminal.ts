@@ -6,8 +6,7 @@ import { userInfo } from "node:os";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
-import { escapeHidden } from "../workflow/names.js";
-import { singleLine } from "../workflow/report.js";
+import { escapeHidden, singleLine } from "../workflow/hidden.js";
 
 export interface Terminal {
   readonly stdin: Readable;

@@ -5,7 +5,7 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Standing as SessionStanding } from "../../read/standing.js";
-import { HIDDEN } from "../../workflow/names.js";
+import { HIDDEN } from "../../workflow/hidden.js";
 
 /** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is not hidden. */
 export function visible(text: string): string {
