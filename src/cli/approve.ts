@@ -51,7 +51,6 @@ type DecideCommand = "approve" | "waive" | "deny";
 
 const COMMANDS = {
   approve: {
-    summary: "approve the evidence that a session waits on",
     description: "Approves the evidence that a session waits on, signed with your key.",
     note: "a note to record with the approval",
     hashOption: "--evidence-hash",
@@ -65,7 +64,6 @@ Approving starts the next phase. If its gate compares files with their state at 
 state is recorded.`,
   },
   waive: {
-    summary: "grant the waiver that a session waits on",
     description: "Grants the waiver that a session waits on.",
     note: "a note to record with the waiver",
     hashOption: "--request",
@@ -77,7 +75,6 @@ approvers; otherwise --by is enough. Without a terminal it needs --yes together 
 that you have seen elsewhere.`,
   },
   deny: {
-    summary: "deny the evidence or the waiver that a session waits on",
     description: "Denies the evidence or the waiver that a session waits on, and says what to do instead.",
     note: "what to fix, or what to do instead; required",
     hashOption: "--evidence-hash or --request",
@@ -112,13 +109,12 @@ const decideOptions = (decision: DecideCommand) => ({
 type DecideOptions = Values<ReturnType<typeof decideOptions>> & Partial<Values<ReturnType<typeof attemptOptions>>>;
 
 export function decideCommand(decision: DecideCommand): CreateCommand {
-  const { summary, description, help } = COMMANDS[decision];
+  const { description, help } = COMMANDS[decision];
   const { state, key, approver, approvers, hashKeyFile, ...more } = decideOptions(decision);
   // A denial is a failure at the gate: by the server's limits it may be the last one.
   const limits = decision === "deny" ? attemptOptions() : {};
   return command({
     name: decision,
-    summary,
     description,
     arguments: [sessionArgument()],
     options: { state, key, approver, approvers, hashKeyFile, ...limits, ...more },
@@ -264,7 +260,6 @@ Example:
 
 export const keygenCommand = command({
   name: "keygen",
-  summary: "make an approver's pair of keys",
   description: "Makes an approver's pair of Ed25519 keys: writes the private key, prints the public one.",
   options: { out: required(text("--out <file>", "file for the private key; an existing file is not changed")) },
   help: KEYGEN_HELP,

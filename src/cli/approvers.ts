@@ -152,7 +152,6 @@ const removeCommand = command({
 export const approversCommand = group(
   {
     name: "approvers",
-    summary: "add, invite, list and remove approvers",
     description:
       "Adds approvers by their keys, invites people to register a passkey, lists approvers, and takes them out.",
     help: HELP,

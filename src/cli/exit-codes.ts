@@ -3,7 +3,6 @@ import { createRequire } from "node:module";
 import process from "node:process";
 import type { Logger } from "pino";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
-import { isJsonObject } from "../workflow/json.js";
 
 export const EXIT = {
   ok: 0,
@@ -70,7 +69,7 @@ export function packageVersion(): string {
 /** The manifest is found by the package's name: the path differs from build to build. */
 function packageManifest(): Readonly<Record<string, unknown>> {
   const manifest: unknown = createRequire(import.meta.url)("phasegate/package.json");
-  return isJsonObject(manifest) ? manifest : {};
+  return Object(manifest);
 }
 
 /** Ends on the first signal. A second one ends the process at once, as it would by default. */

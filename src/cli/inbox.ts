@@ -39,7 +39,6 @@ Sessions that have used up their attempts wait for the host: phasegate sessions 
 
 export const inboxCommand = command({
   name: "inbox",
-  summary: "list what waits for a person, each with the command that answers",
   description: "Lists what waits for a person, the oldest request first, each with the command that answers.",
   options: {
     state: required(stateOption()),

@@ -87,7 +87,6 @@ type SessionsOptions = Values<ReturnType<typeof sessionsOptions>>;
 
 export const sessionsCommand = command({
   name: "sessions",
-  summary: "list the sessions of a state, or find those that are stuck",
   description: "Lists the sessions of a state, the last changed first, with what their logs say.",
   options: sessionsOptions(),
   help: HELP,

@@ -47,7 +47,6 @@ code is 1. Without approvers, the session is shown as it is in its log.`;
 
 export const showCommand = command({
   name: "show",
-  summary: "show one session: its phases or steps, attempts and problems",
   description:
     "Shows one session: how it stands, its phases, and its attempts or steps with their problems, the newest first.",
   arguments: [sessionArgument()],

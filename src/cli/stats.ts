@@ -25,7 +25,6 @@ or sessions that cannot be read.`;
 
 export const statsCommand = command({
   name: "stats",
-  summary: "sum up the sessions of a state",
   description: "Sums up the phased sessions of a state: where they are, how long phases take, and why gates refuse.",
   options: {
     state: required(stateOption()),
