@@ -9,10 +9,11 @@
  * - options.ts: options of several commands; what the project of the current folder has in place of `--state`
  * - trust.ts: options for approvers, the hash key, and what verifiers may run
  * - shared-file.ts: reads and changes a file of approvers or tokens while others use it
- * - state.ts: opens what `--state` names; opened.ts: an engine for a session of any kind
+ * - state.ts: opens what `--state` names; opened.ts: an engine for a session of any kind; looker.ts: reads sessions for a list
+ *   without one; engine-options.ts: the options of both
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
  *   going
- * - attempts.ts: how attempts at gates are printed, with their evidence
+ * - attempts.ts: how attempts at gates are printed, with their evidence; standing-styles.ts: the colours of how sessions stand
  * - answer-command.ts: the commands that answer what waits; own-key.ts: the key with which the person at the terminal answers
  * - session-id.ts: which session the end of an id names; layout.ts: columns and paragraphs that fit the terminal
  * - checkboxes.ts: a list of which a person chooses some; progress.ts: how far long work has come

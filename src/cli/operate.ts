@@ -28,8 +28,9 @@ import {
   wholeNumber,
 } from "./command.js";
 import { contentIn } from "./content-in.js";
+import type { Setup } from "./engine-options.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } from "./exit-codes.js";
-import { type OpenedSession, openAll, type Setup, sessionIn } from "./opened.js";
+import { type OpenedSession, openAll, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, sessionsArgument, stateOption, workflowsOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
 import { sessionsMeant } from "./session-id.js";

@@ -11,10 +11,10 @@ import { defined } from "../workflow/json.js";
 import { age, bare, choice, command, flag, parsed, required, text, type Values, wholeNumber } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { aligned, columnsOf, cutMiddle, fitted, type Give, wrapped } from "./layout.js";
-import { createLooker } from "./opened.js";
+import { createLooker } from "./looker.js";
 import { jsonOption, limit, requireFolder, stateOption, workflowsOption } from "./options.js";
 import { shortIdsIn } from "./session-id.js";
-import { styledStanding, styledStatus } from "./show.js";
+import { styledStanding, styledStatus } from "./standing-styles.js";
 import { withState } from "./state.js";
 import { agoText, counted, print, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
 import { KEY_HINT, readTrust, trustOptions } from "./trust.js";
@@ -33,7 +33,7 @@ Examples:
   phasegate sessions --state .phasegate --waiting approval --workflow release_v1
   phasegate retry --state .phasegate --by ann $(phasegate sessions --state .phasegate --waiting host --ids)`;
 
-const PAGE = 100;
+const PAGE = 1000;
 
 const WAITING = ["approval", "waiver", "host"] as const satisfies readonly WaitsFor[];
 

@@ -14,7 +14,6 @@ import { findIn } from "../read/lists.js";
 import type { ListedSession, PhaseLine, Why } from "../read/model.js";
 import { phaseState } from "../read/phase-state.js";
 import type { RecordedReader } from "../read/sources.js";
-import { type Standing, standingOf, standingText } from "../read/standing.js";
 import { askerText, waiversIn } from "../read/waivers.js";
 import { REASON_MAX, whyPhased, whyRecorded, whyRouted } from "../read/why.js";
 import { whyText } from "../read/why-text.js";
@@ -33,6 +32,7 @@ import { columnsOf, printWrapped, wrapped } from "./layout.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { jsonOption, sessionArgument, stateOption } from "./options.js";
 import { SHORT_IDS_MAX, shortIdsIn } from "./session-id.js";
+import { styledStanding, styledStatus } from "./standing-styles.js";
 import { using } from "./state.js";
 import { counted, isTty, phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
@@ -117,34 +117,6 @@ export function headLines(title: string, fields: readonly Field[], stream: Writa
 
 /** Stands before the value of a field. */
 const VALUE = " ".repeat(12);
-
-const STATUS_STYLES = {
-  active: "cyan",
-  paused: "yellow",
-  completed: "green",
-  failed: "red",
-  deleted: "gray",
-} as const satisfies Record<SessionStatus, string>;
-
-/** Returns a status, or a text that contains it, in the status's colour. */
-export function styledStatus(stream: Writable, status: SessionStatus, text: string = status): string {
-  return styled(stream, STATUS_STYLES[status], text);
-}
-
-const STANDING_STYLES = {
-  working: "cyan",
-  refused: "yellow",
-  needs_you: "magenta",
-  paused: "yellow",
-  failed: "red",
-  done: "green",
-  deleted: "gray",
-} as const satisfies Record<Standing, string>;
-
-/** Returns how a session stands, or a text that contains it, in the colour of that. */
-export function styledStanding(stream: Writable, session: ListedSession, text = standingText(session)): string {
-  return styled(stream, STANDING_STYLES[standingOf(session)], text);
-}
 
 /** An approval that a session of any kind waits for. */
 interface Awaited {

@@ -14,7 +14,7 @@ import { aligned, columnsOf, fitted, type Give } from "./layout.js";
 import { openAll } from "./opened.js";
 import { jsonOption, readJsonFile, stateOption } from "./options.js";
 import { brokenLines } from "./sessions.js";
-import { styledStatus } from "./show.js";
+import { styledStatus } from "./standing-styles.js";
 import { counted, durationText, printable, printJson, printLines, styled } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
