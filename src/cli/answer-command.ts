@@ -85,7 +85,7 @@ export async function answersFor(place: Place, known: Approvers): Promise<Answer
 
 /** Says what the server needs, so that it accepts an answer. */
 export function serverText(option: string): string {
-  return `The server accepts no answer without the option ${option}`;
+  return `The server needs the same approvers: ${option}`;
 }
 
 /** Returns the approvers in a file; none if it can't be read: the command that adds to it says why. */

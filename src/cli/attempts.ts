@@ -69,8 +69,8 @@ export function submittedLines(evidence: object | undefined, hash: string | unde
 const NOTED: Readonly<Record<AttemptNote["event"], string>> = {
   approved: "approved",
   denied: "denied",
-  waiver_requested: "asks for a waiver",
-  waiver_granted: "waived",
+  waiver_requested: "the agent asks for a waiver",
+  waiver_granted: "granted a waiver",
   waiver_denied: "no waiver",
   task_completed: "done",
   task_given_up: "given up",

@@ -83,7 +83,9 @@ describe("the commands that are printed for somebody without a key", () => {
         "phasegate approvers add ann --key ~/.keys/ann.pem --approvers approvers.json",
         `phasegate approve ${short} --state .phasegate --approvers approvers.json --key ~/.keys/ann.pem`,
       ]);
-      expect(text.replace(/\s+/g, " ")).toContain(`without the option --approvers ${join(root, "approvers.json")}`);
+      expect(text.replace(/\s+/g, " ")).toContain(
+        `The server needs the same approvers: --approvers ${join(root, "approvers.json")}`,
+      );
       for (const line of commands) expect(await paste(line)).toMatchObject({ code: 0 });
       const state = await (await serve()).session(sessionId).state();
       expect(state).toMatchObject({ completedPhases: [1] });

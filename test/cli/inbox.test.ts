@@ -44,7 +44,7 @@ describe("phasegate inbox", () => {
       "First, once: a key of yours",
       ...firstFor(user),
       ...firstFor("ann"),
-      `|The server accepts no answer without the option --approvers ${resolve("approvers.json")}`,
+      `|The server needs the same approvers: --approvers ${resolve("approvers.json")}`,
       "",
       "ASKED|WAITS FOR|PHASE|TARGET|QUESTION|ANSWER",
       `2026-03-04 05:09:07Z|approval|1 Plan|文档/支付网关设计说明书.md|Is this plan good enough to build on it for a whole month, with all of its risks?|phasegate approve ${ids.approval} --state ${state} ${approver} ${key(user)}`,

@@ -54,7 +54,7 @@ describe("phasegate show at a terminal", () => {
     const key = `--key ~/.keys/${userName()}.pem`;
     const options = `${ids.approval.slice(-8)} --state ${state} --approvers approvers.json ${key}`;
     expect(text).toMatch(
-      /\n {2}first {5}phasegate keygen .*\n {12}phasegate approvers add .*\n {12}The server accepts no answer without the option --approvers\n {12}\S+\n {2}answer /,
+      /\n {2}first {5}phasegate keygen .*\n {12}phasegate approvers add .*\n {12}The server needs the same approvers:\s+--approvers\s+\S+\n {2}answer /,
     );
     expect(text).toContain(`  answer    phasegate approve ${options}\n            phasegate deny ${options}\n`);
     expect(await show(ids.garden)).toMatch(
