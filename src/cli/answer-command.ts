@@ -1,12 +1,12 @@
 /** The commands by which a person answers what a session waits for, as they are typed in the current folder. */
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import process from "node:process";
 import type { Approvers } from "../approval/approvers.js";
 import type { WaitingLine } from "../read/model.js";
 import { CommandFailure } from "./exit-codes.js";
 import { findOwnProject } from "./options.js";
-import { fromHere, type KeysAndApprovers, keyFiles, signerFor } from "./own-key.js";
+import { type KeysAndApprovers, keyFiles, signerFor } from "./own-key.js";
 import { inShell, userName, withoutPasswords } from "./terminal.js";
 import type { TrustOptions } from "./trust.js";
 
@@ -55,7 +55,7 @@ export async function answersFor(place: Place, known: Approvers): Promise<Answer
   const file = join(project?.root ?? process.cwd(), APPROVERS_FILE);
   const approversOption =
     approvers === undefined
-      ? ["--approvers", inShell(fromHere(file))]
+      ? ["--approvers", inShell(relative(process.cwd(), file))]
       : option("--approvers", approvers, approvers === PHASEGATE_APPROVERS);
   const named = Object.entries(approver).flatMap(([name, key]) => ["--approver", inShell(`${name}=${key}`)]);
   const isTrusting = approvers !== undefined || named.length > 0;
@@ -68,10 +68,13 @@ export async function answersFor(place: Place, known: Approvers): Promise<Answer
   const line = (command: string, id: string, who: readonly string[]) =>
     ["phasegate", command, id, ...where, ...who].join(" ");
   const by = ["--by", inShell(userName())];
+  const hasApprovers = isTrusting || Object.keys(all.approvers).length > 0;
+  // A session behind an approval is changed by those who can check it.
+  const checking = hasApprovers ? [...trusted, ...named] : [];
   return {
     answers: ({ what, approvers: asked }, id) => {
       const yes = what === "approval" ? "approve" : "waive";
-      if (what === "waiver" && asked === undefined && !isTrusting && Object.keys(all.approvers).length === 0) {
+      if (what === "waiver" && asked === undefined && !hasApprovers) {
         return { first: [], yes: line(yes, id, by), no: line("deny", id, by) };
       }
       const { key, first } = signerFor(asked, all, place.key);
@@ -79,7 +82,7 @@ export async function answersFor(place: Place, known: Approvers): Promise<Answer
       const server = first.length > 0 && approvers === undefined ? `--approvers ${inShell(resolve(file))}` : undefined;
       return { first, server, yes: line(yes, id, who), no: line("deny", id, who) };
     },
-    retry: (id) => line("retry", id, by),
+    retry: (id) => line("retry", id, [...checking, ...by]),
   };
 }
 

@@ -143,7 +143,7 @@ function firstLines(items: readonly WaitingLine[], { answers, terminal, width }:
   const commands = [...new Set(needed.flatMap(({ first }) => first))];
   const servers = [...new Set(needed.flatMap(({ server }) => server ?? []))].map(serverText);
   return [
-    styled(terminal.stdout, "bold", "First, once: a key of yours"),
+    styled(terminal.stdout, "bold", "First, once, add a key of yours to the approvers:"),
     ...commands.map((command) => `  ${printable(command)}`),
     ...servers.flatMap((text) => wrapped(`  ${printable(text)}`, width)),
     "",

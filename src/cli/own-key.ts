@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { type Approvers, keysOf } from "../approval/approvers.js";
 import { readPrivateKey } from "../approval/keys.js";
@@ -42,7 +42,7 @@ const FOLDER = ".keys";
 export async function keyFiles(given: string | undefined): Promise<readonly KeyFile[]> {
   if (given !== undefined) return [await keyFile(given, inShell(given))];
   const folder = join(homedir(), FOLDER);
-  const names = await readdir(folder).catch(() => []); // there is none, or it is nobody else's business
+  const names = await readdir(folder).catch(() => []); // one that can't be read has no key of this person
   const files = names.filter((name) => name.endsWith(".pem")).sort();
   return Promise.all(files.map((name) => keyFile(join(folder, name), typedOf(name))));
 }
@@ -96,9 +96,4 @@ export function signerFor(
 /** A gate's author chooses the names of approvers: none leads out of the folder. */
 function fileOf(name: string): string {
   return `${name.replace(/[^\p{L}\p{N}@._-]+/gu, "_").replace(/^-/, "_")}.pem`;
-}
-
-/** Returns a path as it is typed in the current folder. */
-export function fromHere(path: string): string {
-  return relative(process.cwd(), path) || ".";
 }

@@ -95,10 +95,10 @@ describe("the commands that are printed for somebody without a key", () => {
 
   it("name the user of the machine where the gate names nobody", async () => {
     const { paste } = await newProject(ANYBODY);
-    const commands = commandsIn((await run("inbox", "--state", ".phasegate")).stdout);
+    const commands = commandsIn((await atTerminal(80, "inbox", "--state", ".phasegate")).stdout);
     expect(commands[1]).toContain(`phasegate approvers add ${userName()} --key ~/.keys/${userName()}.pem `);
-    for (const line of commands) await paste(line);
-    expect((await run("inbox", "--state", ".phasegate")).stdout).toContain("approve");
+    for (const line of commands) expect(await paste(line)).toMatchObject({ code: 0 });
+    expect((await run("inbox", "--state", ".phasegate")).stdout).toBe("nothing waits for a person\n");
   });
 
   it("name somebody who has no key yet, of those whom the gate names", async () => {
@@ -126,6 +126,18 @@ describe("the commands that are printed for somebody without a key", () => {
     const [item] = JSON.parse((await run("inbox", "--state", ".phasegate", "--json")).stdout).items;
     expect(item.answer).toBe(expected.replace(short, sessionId));
     expect(item).not.toHaveProperty("first");
+  });
+
+  it("let a session be retried that has failed behind an approval", async () => {
+    const { serve, sessionId, paste } = await newProject();
+    const asked = commandsIn((await run("show", sessionId, "--state", ".phasegate")).stdout);
+    for (const line of asked.filter((one) => !one.startsWith("phasegate deny"))) await paste(line);
+    const session = (await serve()).session(sessionId);
+    for (let time = 0; time < 3; time += 1) await session.completePhase(2, { tests_pass: "no" });
+    const { stdout } = await run("show", sessionId, "--state", ".phasegate");
+    const [, retry = ""] = /(phasegate retry .*)/.exec(stdout) ?? [];
+    expect(retry).toContain("--approvers approvers.json");
+    expect(await paste(retry)).toMatchObject({ code: 0, text: expect.stringContaining("may be tried again") });
   });
 
   it("say what is missing to a key that is nobody's, or is not there", async () => {

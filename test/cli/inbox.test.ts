@@ -41,7 +41,7 @@ describe("phasegate inbox", () => {
     ];
     const user = userName();
     expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
-      "First, once: a key of yours",
+      "First, once, add a key of yours to the approvers:",
       ...firstFor(user),
       ...firstFor("ann"),
       `|The server needs the same approvers: --approvers ${resolve("approvers.json")}`,
