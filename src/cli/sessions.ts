@@ -6,7 +6,7 @@ import { isOnOlder, newestRevisions, type Revisions } from "../phased/revisions.
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
 import { isChosen, isStuck, STUCK_SECONDS } from "../read/filter.js";
 import { comparePositions, positionOf } from "../read/order.js";
-import { standingText } from "../read/standing.js";
+import { STANDING_WORDS, STANDINGS, standingOf, standingText } from "../read/standing.js";
 import { defined } from "../workflow/json.js";
 import { age, bare, choice, command, flag, parsed, required, text, type Values, wholeNumber } from "./command.js";
 import { EXIT } from "./exit-codes.js";
@@ -36,6 +36,9 @@ Examples:
 const PAGE = 1000;
 
 const WAITING = ["approval", "waiver", "host"] as const satisfies readonly WaitsFor[];
+
+/** A shorter list is seen as a whole. */
+const COUNTED_LEAST = 20;
 
 /** A storage lists sessions as they were created, the newest first. */
 const ORDERS = ["created", "updated", "workflow", "target", "status", "phase", "owner"] as const;
@@ -303,9 +306,20 @@ function tableLines(
   const [first = "", ...lines] = aligned(table.rows, [], style);
   const last = sizes
     ? `${summary}, ${known ? sum(sessions) : "sizes unknown: this kind of state does not know them"}`
-    : summary;
+    : summary + (width === undefined || all > sessions.length ? "" : standingsText(sessions));
   const more = older === 0 ? [] : [`${counted(older, "session")} on an older revision: phasegate migrate moves them`];
   return [styled(stream, "bold", first), ...lines, "", ...[last, ...more].flatMap((line) => wrapped(line, width))];
+}
+
+/** Returns how many stand how, the most urgent first: of a long list a terminal shows the end. */
+function standingsText(sessions: readonly ListedSession[]): string {
+  const standings = STANDINGS.flatMap((standing) => {
+    const count = sessions.filter((session) => standingOf(session) === standing).length;
+    return count === 0 ? [] : [`${count} ${STANDING_WORDS[standing].toLowerCase()}`];
+  });
+  const stuck = sessions.filter((session) => isStuck(session, STUCK_SECONDS, Date.now())).length;
+  const all = stuck === 0 ? standings : [...standings, `${stuck} stuck (--stuck)`];
+  return sessions.length < COUNTED_LEAST ? "" : `: ${all.join(", ")}`;
 }
 
 function sum(sessions: readonly SizedSession[]): string {

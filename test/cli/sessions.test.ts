@@ -203,6 +203,20 @@ describe("phasegate sessions", () => {
     expect(new Set(sessions.map(({ sessionId }: { sessionId: string }) => sessionId)).size).toBe(101);
   });
 
+  it("counts at the end of a long list at a terminal how its sessions stand", async () => {
+    const state = await stateOf(async (engine, clock) => {
+      await paused(engine, clock);
+      for (let index = 0; index < 20; index += 1) {
+        await engine.start({ workflowType: "two_phases", target: `src/${index}.ts` });
+      }
+    });
+    const last = async (...flags: string[]) =>
+      (await atTerminal(80, "sessions", "--state", state, ...flags)).stdout.trim().split("\n").at(-1);
+    expect(await last()).toBe("21 sessions: 20 working, 1 paused, 20 stuck (--stuck)");
+    expect(await last("--limit", "20")).toBe("20 of 21 sessions");
+    expect((await run("sessions", "--state", state)).stdout).toMatch(/\n21 sessions\n$/);
+  });
+
   it("does not change a folder without sessions", async () => {
     const folder = await temporaryFolder();
     const refused = await run("sessions", "--state", folder);
