@@ -49,7 +49,6 @@ Examples:
 
 export const addCommand = command({
   name: "add",
-  summary: "add a pack of workflows and verifiers to the project",
   description: "Installs a pack, pins it, and lets the server of the project serve it.",
   arguments: [argument("<pack>", "NAME, NAME@VERSION, a tarball or a folder")],
   options: grantOptions(),
@@ -67,7 +66,6 @@ Examples:
 
 export const updateCommand = command({
   name: "update",
-  summary: "update packs, after a look at what changes",
   description: "Updates one pack, or all packs of the project, to the newest version.",
   arguments: [argument("[pack]", "NAME, NAME@VERSION, a tarball or a folder; all packs if not given")],
   options: { ...grantOptions(), dryRun: flag("--dry-run", "show what would change, and change nothing") },
@@ -77,7 +75,6 @@ export const updateCommand = command({
 
 export const removeCommand = command({
   name: "remove",
-  summary: "take a pack out of the project",
   description: "Takes a pack out of the record, the clients' configuration and package.json.",
   arguments: [argument("<name>", "the name of the pack")],
   options: { project: projectOption() },

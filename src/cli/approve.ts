@@ -2,6 +2,7 @@
  * `phasegate approve`, `phasegate waive` and `phasegate deny`: shows what a session asks, asks for confirmation, signs the decision
  * and passes it to the engine. And `phasegate keygen`: makes an approver's keys.
  */
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Writable } from "node:stream";
@@ -18,6 +19,7 @@ import type { RoutedQuestion, RoutedView } from "../routed/types.js";
 import { aboutVerifier } from "../workflow/built-in-verifiers.js";
 import { sinceOf } from "../workflow/gate-definition.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { answersFor, serverText } from "./answer-command.js";
 import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js";
 import { type CreateCommand, command, flag, required, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
@@ -26,6 +28,7 @@ import { printWrapped } from "./layout.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { attemptOptions, readSecret, sessionArgument, stateOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
+import { SHORT_IDS_MAX, shortIdsIn } from "./session-id.js";
 import { type Field, headLines } from "./show.js";
 import {
   ask,
@@ -33,6 +36,7 @@ import {
   confirm,
   counted,
   isInteractive,
+  isTty,
   print,
   printable,
   printLines,
@@ -47,7 +51,6 @@ type DecideCommand = "approve" | "waive" | "deny";
 
 const COMMANDS = {
   approve: {
-    summary: "approve the evidence that a session waits on",
     description: "Approves the evidence that a session waits on, signed with your key.",
     note: "a note to record with the approval",
     hashOption: "--evidence-hash",
@@ -61,7 +64,6 @@ Approving starts the next phase. If its gate compares files with their state at 
 state is recorded.`,
   },
   waive: {
-    summary: "grant the waiver that a session waits on",
     description: "Grants the waiver that a session waits on.",
     note: "a note to record with the waiver",
     hashOption: "--request",
@@ -73,7 +75,6 @@ approvers; otherwise --by is enough. Without a terminal it needs --yes together 
 that you have seen elsewhere.`,
   },
   deny: {
-    summary: "deny the evidence or the waiver that a session waits on",
     description: "Denies the evidence or the waiver that a session waits on, and says what to do instead.",
     note: "what to fix, or what to do instead; required",
     hashOption: "--evidence-hash or --request",
@@ -88,7 +89,7 @@ waiver, --by is enough if neither the gate nor the server has approvers. Without
 
 const decideOptions = (decision: DecideCommand) => ({
   state: required(stateOption()),
-  key: text("--key <file>", "your private key, from `phasegate keygen`").makeOptionMandatory(decision === "approve"),
+  key: text("--key <file>", "your private key, from `phasegate keygen`"),
   ...trustOptions(),
   by: text("--by <name>", "your name among the approvers; derived from your key if not given"),
   note: text("--note <text>", COMMANDS[decision].note),
@@ -108,13 +109,12 @@ const decideOptions = (decision: DecideCommand) => ({
 type DecideOptions = Values<ReturnType<typeof decideOptions>> & Partial<Values<ReturnType<typeof attemptOptions>>>;
 
 export function decideCommand(decision: DecideCommand): CreateCommand {
-  const { summary, description, help } = COMMANDS[decision];
+  const { description, help } = COMMANDS[decision];
   const { state, key, approver, approvers, hashKeyFile, ...more } = decideOptions(decision);
   // A denial is a failure at the gate: by the server's limits it may be the last one.
   const limits = decision === "deny" ? attemptOptions() : {};
   return command({
     name: decision,
-    summary,
     description,
     arguments: [sessionArgument()],
     options: { state, key, approver, approvers, hashKeyFile, ...limits, ...more },
@@ -131,7 +131,6 @@ async function decide(
 ): Promise<ExitCode> {
   requireHash(decision, options);
   const trust = await readTrust(options);
-  const { by, privateKey } = await signerOf(options, trust.approvers);
   // Approving starts the next phase, whose checks may compare files with their state at its start.
   const ofPacks = await withPacks(options, async (packs) => packs.verifiers);
   const verifiers = { ...(await openVerifiers(options, {})), ...ofPacks };
@@ -141,9 +140,7 @@ async function decide(
   try {
     const asked = await askedFor(opened, decision);
     requireSeen(asked, options);
-    if (privateKey === undefined && (asked.what !== "waiver" || asked.question.approvers !== undefined)) {
-      throw usage("this decision must be signed", "Give --key with your private key.");
-    }
+    const { by, privateKey } = await signerOf(decision, options, trust.approvers, asked, opened, terminal);
     requirePerson(options, asked, terminal);
     printWrapped(
       terminal,
@@ -168,16 +165,50 @@ async function decide(
   }
 }
 
+interface Signer {
+  readonly by: string;
+  /** Missing if the decision is not signed. */
+  readonly privateKey?: string;
+}
+
+/** Returns who decides. Who can't is told the commands by which they can. */
 async function signerOf(
+  decision: DecideCommand,
+  options: DecideOptions,
+  approvers: Approvers,
+  { what, question }: Asked,
+  { storage, sessionId }: OpenedSession,
+  { stderr }: Terminal,
+): Promise<Signer> {
+  const signer = await givenSigner(options, approvers, what !== "waiver" || question.approvers !== undefined);
+  if (!("problem" in signer)) return signer;
+  const short = isTty(stderr) ? await shortIdsIn(storage, [sessionId], SHORT_IDS_MAX) : String;
+  const asked = { what: what === "waiver" ? "waiver" : "approval", approvers: question.approvers } as const;
+  const { answers } = await answersFor(options, approvers);
+  const { first, server, yes, no } = answers(asked, short(sessionId));
+  const needs = server === undefined ? "" : `${serverText(server)}. `;
+  const hint = `${needs}${first.length > 0 ? "Run these commands, in this order:" : "Run this command:"}`;
+  throw new CommandFailure(signer.problem, signer.exitCode ?? EXIT.usage, hint, {
+    commands: [...first, decision === "deny" ? no : yes],
+  });
+}
+
+/** Returns who decides by the options, or what is missing. */
+async function givenSigner(
   { key, by }: DecideOptions,
   approvers: Approvers,
-): Promise<{ readonly by: string; readonly privateKey?: string }> {
-  if (key !== undefined) {
-    const privateKey = await readSecret(key, "the private key");
-    return { by: by ?? nameOf((await readPrivateKey(privateKey)).publicKey, approvers), privateKey };
+  mustSign: boolean,
+): Promise<Signer | { readonly problem: string; readonly exitCode?: ExitCode }> {
+  if (key === undefined) {
+    if (mustSign) return { problem: "this decision must be signed with your private key" };
+    return by === undefined ? { problem: "nobody is named" } : { by };
   }
-  if (by !== undefined) return { by };
-  throw usage("nobody is named", "Give --key with your private key, or your name with --by.");
+  if (!existsSync(key)) return { problem: `there is no private key in ${key}`, exitCode: EXIT.environment };
+  const privateKey = await readSecret(key, "the private key");
+  if (by !== undefined) return { by, privateKey };
+  const { publicKey } = await readPrivateKey(privateKey);
+  const name = Object.keys(approvers).find((candidate) => keysOf(approvers, candidate).includes(publicKey));
+  return name === undefined ? { problem: "this key is not one of the approvers' keys" } : { by: name, privateKey };
 }
 
 function requireHash(decision: DecideCommand, { yes, evidenceHash, request }: DecideOptions): void {
@@ -192,13 +223,6 @@ function requirePerson({ yes }: DecideOptions, { what }: Asked, terminal: Termin
   if (yes === true || isInteractive(terminal)) return;
   const hint = `Run it at a terminal, or give --yes and ${SEEN[what]}.`;
   throw usage("no confirmation is possible: this is not a terminal", hint);
-}
-
-function nameOf(publicKey: string, approvers: Approvers): string {
-  const name = Object.keys(approvers).find((candidate) => keysOf(approvers, candidate).includes(publicKey));
-  if (name !== undefined) return name;
-  const hint = `Give --approver NAME=${publicKey}, or --approvers FILE, with the same value as the server.`;
-  throw usage("this key is not one of the approvers' keys", hint);
 }
 
 /** The message does not contain the right hash: a person who gave another one has not seen the evidence. */
@@ -236,7 +260,6 @@ Example:
 
 export const keygenCommand = command({
   name: "keygen",
-  summary: "make an approver's pair of keys",
   description: "Makes an approver's pair of Ed25519 keys: writes the private key, prints the public one.",
   options: { out: required(text("--out <file>", "file for the private key; an existing file is not changed")) },
   help: KEYGEN_HELP,

@@ -1,5 +1,5 @@
 /**
- * `phasegate approvers`: invites people to register a passkey, lists the approvers, and takes them out. And the approvers'
+ * `phasegate approvers`: adds approvers by their keys, invites people to register a passkey, lists the approvers, and takes them out. And the approvers'
  * file, with the invitations beside it (`FILE.invitations`). One claim, on the approvers' file, is for both: two processes never
  * write at once. A file is on the disk before the next one is written.
  */
@@ -21,12 +21,12 @@ import {
   type Passkey,
   stateOf,
 } from "../approval/approvers.js";
-import { keyIdOf } from "../approval/keys.js";
+import { keyIdOf, readPrivateKey } from "../approval/keys.js";
 import { requirePasskey } from "../approval/passkey.js";
 import { isPhasegateError } from "../errors.js";
 import { accepting, age, argument, command, group, parsed, preset, required, text } from "./command.js";
-import { CommandFailure, EXIT } from "./exit-codes.js";
-import { approversOption, jsonOption } from "./options.js";
+import { CommandFailure, EXIT, usage } from "./exit-codes.js";
+import { approversOption, jsonOption, readSecret } from "./options.js";
 import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
 import { counted, print, printable, printJson, timeText } from "./terminal.js";
 
@@ -39,7 +39,8 @@ Keep the file where no agent can write: whoever can write it can add a key. A ru
 check. Invitations are beside the file, in FILE.invitations; only their digests are stored.
 
 Examples:
-  phasegate approvers invite ann --approvers approvers.json --url https://gates.example.com
+  phasegate approvers add ann --key ~/.keys/ann.pem --approvers approvers.json
+  phasegate approvers invite bob --approvers approvers.json --url https://gates.example.com
   phasegate approvers list --approvers approvers.json
   phasegate approvers remove ann --approvers approvers.json`;
 
@@ -47,6 +48,10 @@ const INVITE_HELP = `
 The person who opens the link registers a passkey as an approver of that name: send it to that person alone. A person who has a
 key gets another one. Browsers offer passkeys at HTTPS addresses and at http://localhost, not at IP addresses. Without
 --url, the end of the link is printed, to be put after the address of the page.`;
+
+const ADD_HELP = `
+A missing file is created. A person who has a key gets another one. The server must have the same file: --approvers FILE, or
+PHASEGATE_APPROVERS.`;
 
 const REMOVE_HELP = `
 Takes out all keys and open invitations of the name, or with --key one key. Sessions that were approved with a key need it
@@ -72,6 +77,28 @@ const inviteCommand = command({
     const { secret, expiresAt } = await new ApproversFile(approvers).invite(name, expires);
     print(terminal, `${url === undefined ? "" : `${url}/`}#invite=${secret}`);
     print(terminal, `It registers one passkey for ${printable(name)}, until ${timeText(expiresAt)}.`);
+    return EXIT.ok;
+  },
+});
+
+const addCommand = command({
+  name: "add",
+  summary: "add the Ed25519 key of a person",
+  description:
+    "Adds an Ed25519 key to the approvers, from the file that `phasegate keygen` has written or as it has printed it.",
+  arguments: [argument("<name>", "name of the approver, as gates name it", approverName)],
+  options: {
+    approvers: required(approversOption()),
+    key: text("--key <file>", "the person's private key: its public key is added, and nothing else"),
+    publicKey: text("--public-key <key>", "the public key: ed25519:…").conflicts("key"),
+  },
+  help: ADD_HELP,
+  async run({ approvers, key: file, publicKey }, terminal, name) {
+    const key =
+      file === undefined ? publicKey : (await readPrivateKey(await readSecret(file, "the private key"))).publicKey;
+    if (key === undefined) throw usage("no key is given", "Give --key FILE, or --public-key ed25519:….");
+    const isNew = await new ApproversFile(approvers).add(name, key);
+    print(terminal, isNew ? `Added a key of ${printable(name)}.` : `This key of ${printable(name)} is there already.`);
     return EXIT.ok;
   },
 });
@@ -125,11 +152,11 @@ const removeCommand = command({
 export const approversCommand = group(
   {
     name: "approvers",
-    summary: "invite approvers who use a passkey, list and remove approvers",
-    description: "Invites people to register a passkey, lists the approvers in a file, and takes them out.",
+    description:
+      "Adds approvers by their keys, invites people to register a passkey, lists approvers, and takes them out.",
     help: HELP,
   },
-  [inviteCommand, listCommand, removeCommand],
+  [addCommand, inviteCommand, listCommand, removeCommand],
 );
 
 function described(key: ApproverKey): { readonly kind: string; readonly id: string; readonly rpId?: string } {
@@ -213,6 +240,24 @@ export class ApproversFile implements Invitations {
       this.#writeApprovers(text, changed, name, edit);
       this.#writeInvitations(this.#left(invitations, changed));
       return { name };
+    });
+  }
+
+  /** Adds a public key, and creates the file if it is missing. Returns false if the person has the key. */
+  add(name: string, key: string): Promise<boolean> {
+    return this.#change(({ text, approvers }, edit) => {
+      const known = checkApprovers(approvers);
+      const [other] = [...known].find(([, keys]) => keys.includes(key)) ?? [];
+      if (other !== undefined && other !== name) {
+        const hint = `Give ${printable(name)} a key of their own: phasegate keygen.`;
+        throw new CommandFailure(`this key is one of ${printable(other)}`, EXIT.problems, hint);
+      }
+      if (other === name) return false;
+      const changed = { ...approvers, [name]: oneOrMore([...(known.get(name) ?? []), key]) };
+      checkApprovers(changed);
+      if (text === "") writeFile(this.file, "{}\n", text);
+      this.#writeApprovers(text === "" ? "{}\n" : text, changed, name, edit);
+      return true;
     });
   }
 

@@ -8,8 +8,10 @@ import { excerpt } from "../gate/excerpt.js";
 import { waivedText } from "../gate/waivers.js";
 import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
+import { type AttemptWord, attemptWord } from "../read/attempt-words.js";
+import type { PhaseLine } from "../read/model.js";
 import { notedTexts } from "../read/noted.js";
-import { escapeHidden } from "../workflow/names.js";
+import { escapeHidden } from "../workflow/hidden.js";
 import { durationText, printable, styled, timeText } from "./terminal.js";
 
 export const EVIDENCE_MAX = 8000;
@@ -17,18 +19,31 @@ const ATTEMPT_EVIDENCE_MAX = 1000;
 const ATTEMPT_LINES_MAX = 20;
 
 const ATTEMPT_STYLES = {
-  active: "cyan",
-  completed: "green",
-  failed: "red",
-  rolled_back: "yellow",
+  working: "cyan",
+  next: "gray",
+  verifying: "cyan",
+  waiting: "magenta",
+  paused: "yellow",
+  refused: "red",
+  denied: "red",
+  passed: "green",
+  waived: "green",
+  "rolled back": "yellow",
   skipped: "yellow",
   overridden: "yellow",
-} as const satisfies Record<PhaseAttempt["status"], string>;
+} as const satisfies Record<AttemptWord, string>;
 
-export function attemptLines(attempt: PhaseAttempt, stream: Writable, full: boolean): string[] {
-  const { status, startedAt, durationSeconds, problems = [], verification = [], waived = [] } = attempt;
+/** Returns an attempt as lines; `phase` is the state of its phase. */
+export function attemptLines(
+  attempt: PhaseAttempt,
+  phase: PhaseLine["state"] | undefined,
+  stream: Writable,
+  full: boolean,
+): string[] {
+  const { startedAt, durationSeconds, problems = [], verification = [], waived = [] } = attempt;
   const { attempt: number, children = [], proofs = [], notes = [], noted, reason, by, uncounted } = attempt;
-  const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
+  const found = attemptWord(attempt, phase);
+  const word = styled(stream, ATTEMPT_STYLES[found], found.padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
   return [
     `attempt ${number}  ${word}  ${timeText(startedAt)}${duration}${uncounted ? "  uses up no attempt" : ""}`,
@@ -54,8 +69,8 @@ export function submittedLines(evidence: object | undefined, hash: string | unde
 const NOTED: Readonly<Record<AttemptNote["event"], string>> = {
   approved: "approved",
   denied: "denied",
-  waiver_requested: "asks for a waiver",
-  waiver_granted: "waived",
+  waiver_requested: "the agent asks for a waiver",
+  waiver_granted: "granted a waiver",
   waiver_denied: "no waiver",
   task_completed: "done",
   task_given_up: "given up",

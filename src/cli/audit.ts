@@ -24,7 +24,6 @@ const receiptSchema = z.object({ sessionId: z.string().optional(), version: z.in
 
 export const auditCommand = command({
   name: "audit",
-  summary: "check that a session's log was not changed",
   description: "Checks a session's whole log: its hash chain, its payloads, and the approvals in it.",
   arguments: [sessionArgument()],
   options: {

@@ -35,7 +35,6 @@ the exit code is 1.`;
 
 export const backupCommand = command({
   name: "backup",
-  summary: "copy all sessions into a folder, or update such a copy",
   description: "Copies the sessions of a state of any kind into a folder, while they are in use.",
   arguments: [argument("<to>", "the folder: a new one, or the folder of an earlier backup", notEmpty)],
   options: copyOptions(),
@@ -55,7 +54,6 @@ export const backupCommand = command({
 
 export const restoreCommand = command({
   name: "restore",
-  summary: "copy the sessions of a backup into a state, and check them there",
   description: "Copies all sessions of a backup into a state of any kind, which is created if it does not exist.",
   arguments: [argument("<from>", "the folder of a backup, or any other state", notEmpty)],
   options: copyOptions(),
@@ -138,7 +136,6 @@ To check a log completely, use phasegate audit.`;
 
 export const repairCommand = command({
   name: "repair",
-  summary: "rebuild the lists of sessions, and report damaged sessions",
   description: "Reads all sessions of a state, rebuilds the lists of sessions from their logs, and reports damage.",
   options: { state: required(stateOption()), json: jsonOption() },
   help: HELP,
@@ -172,7 +169,6 @@ small files take more space on a disk than their sizes add up to.`;
 
 export const compactCommand = command({
   name: "compact",
-  summary: "store the commits of sessions in less space",
   description: "Stores the commits of one session, or of all sessions that match, in less space.",
   arguments: [argument("[session]", "id of the session, or the end of it; all that match if not given", notEmpty)],
   options: { state: required(stateOption()), ...filterOptions() },

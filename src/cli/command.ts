@@ -110,7 +110,7 @@ export type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Co
 /** Defines a command. It has `--log-level` as its last option unless that stands elsewhere. */
 export function command<O extends Options, const A extends Arguments = []>({
   name,
-  summary,
+  summary = "",
   description,
   arguments: args,
   options,
@@ -118,7 +118,8 @@ export function command<O extends Options, const A extends Arguments = []>({
   run,
 }: {
   readonly name: string;
-  readonly summary: string;
+  /** Of a command of a group: those of the program are in its table. */
+  readonly summary?: string;
   readonly description: string;
   readonly arguments?: A;
   readonly options: O;
@@ -148,11 +149,11 @@ export function command<O extends Options, const A extends Arguments = []>({
 }
 
 export function group(
-  about: { readonly name: string; readonly summary: string; readonly description: string; readonly help?: string },
+  about: { readonly name: string; readonly description: string; readonly help?: string },
   subcommands: readonly CreateCommand[],
 ): CreateCommand {
   return (terminal, setExitCode) => {
-    const made = new Command(about.name).summary(about.summary).description(about.description);
+    const made = new Command(about.name).description(about.description);
     if (about.help !== undefined) made.addHelpText("after", about.help);
     for (const create of subcommands) made.addCommand(create(terminal, setExitCode));
     return made;

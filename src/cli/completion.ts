@@ -14,7 +14,6 @@ Load them in the file that your shell reads at its start:
 /** The command has the table of all commands in its program. */
 export const completionCommand: CreateCommand = ({ stdout }) =>
   new Command("completion")
-    .summary("print completions for a shell")
     .description("Prints completions of commands and options for bash, zsh or fish.")
     .addArgument(argument("<shell>", "your shell").choices(Object.keys(SCRIPTS)))
     .addHelpText("after", HELP)

@@ -75,7 +75,6 @@ project. They may start its other servers, too, so they are asked only if your i
 
 export const doctorCommand = command({
   name: "doctor",
-  summary: "check Node, clients, state and workflows",
   description: "Checks Node, the configurations of MCP clients, the state, the workflows and the approvers.",
   options: doctorOptions(),
   help: HELP,

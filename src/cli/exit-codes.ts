@@ -3,7 +3,6 @@ import { createRequire } from "node:module";
 import process from "node:process";
 import type { Logger } from "pino";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
-import { isJsonObject } from "../workflow/json.js";
 
 export const EXIT = {
   ok: 0,
@@ -19,12 +18,20 @@ export type SetExitCode = (code: ExitCode) => void;
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
   readonly hint: string | undefined;
+  /** Commands that are run next, in this order: each is printed in a line of its own. */
+  readonly commands: readonly string[];
 
-  constructor(message: string, exitCode: ExitCode, hint?: string, options?: ErrorOptions) {
+  constructor(
+    message: string,
+    exitCode: ExitCode,
+    hint?: string,
+    { commands = [], ...options }: ErrorOptions & { readonly commands?: readonly string[] } = {},
+  ) {
     super(message, options);
     this.name = "CommandFailure";
     this.exitCode = exitCode;
     this.hint = hint;
+    this.commands = commands;
   }
 }
 
@@ -62,7 +69,7 @@ export function packageVersion(): string {
 /** The manifest is found by the package's name: the path differs from build to build. */
 function packageManifest(): Readonly<Record<string, unknown>> {
   const manifest: unknown = createRequire(import.meta.url)("phasegate/package.json");
-  return isJsonObject(manifest) ? manifest : {};
+  return Object(manifest);
 }
 
 /** Ends on the first signal. A second one ends the process at once, as it would by default. */

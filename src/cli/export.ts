@@ -39,7 +39,6 @@ unless they match it, too. A session whose log is damaged is skipped and listed,
 
 export const exportCommand = command({
   name: "export",
-  summary: "write sessions as lines of JSON",
   description: "Writes the complete logs of sessions, which are checked first, as lines of JSON.",
   options: {
     state: required(stateOption()),

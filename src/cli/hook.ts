@@ -63,10 +63,7 @@ const stopCommand = command({
   },
 });
 
-export const hookCommand = group(
-  { name: "hook", summary: "answer hooks of agents' clients", description: "Answers hooks of agents' clients." },
-  [stopCommand],
-);
+export const hookCommand = group({ name: "hook", description: "Answers hooks of agents' clients." }, [stopCommand]);
 
 /** Time after which the agent may end in any case, in milliseconds: less than clients wait for a hook. */
 const LIMIT_MS = 10_000;

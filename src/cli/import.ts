@@ -58,7 +58,6 @@ Examples:
 
 export const importCommand = command({
   name: "import",
-  summary: "add exported sessions to a state, or begin one on another tool's plan",
   description:
     "Adds the sessions in a file of `phasegate export` to a state, which is created if it does not exist. With --from, starts a session on the plan of another tool.",
   arguments: [

@@ -5,11 +5,11 @@ import { isPhasegateError } from "../errors.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { KINDS, type WaitingLine } from "../read/model.js";
 import { lineIn, readInbox } from "../read/waiting.js";
-import { escapeHidden } from "../workflow/names.js";
-import { type AnswerCommands, answersFor } from "./answer-command.js";
+import { escapeHidden } from "../workflow/hidden.js";
+import { type AnswerCommands, answersFor, serverText } from "./answer-command.js";
 import { command, flag, required } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, endOnSignals } from "./exit-codes.js";
-import { aligned, columnsOf, cutMiddle, fitted, type Give, widthOf } from "./layout.js";
+import { aligned, columnsOf, cutMiddle, fitted, type Give, widthOf, wrapped } from "./layout.js";
 import { type OpenedState, openAll } from "./opened.js";
 import { jsonOption, stateOption } from "./options.js";
 import { shortIdsIn } from "./session-id.js";
@@ -29,7 +29,7 @@ import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
 It lists approvals and waivers that agents wait for, the oldest request first. The commands show what is asked before they
-answer. Replace KEY.pem, approvers.json and NAME by your own.
+answer. They have your key, if one in ~/.keys is an approver's; if not, the commands come first that make one.
 
 With --watch it goes on and prints what comes, until Ctrl+C; with --json, too, each as one line of JSON.
 
@@ -39,7 +39,6 @@ Sessions that have used up their attempts wait for the host: phasegate sessions 
 
 export const inboxCommand = command({
   name: "inbox",
-  summary: "list what waits for a person, each with the command that answers",
   description: "Lists what waits for a person, the oldest request first, each with the command that answers.",
   options: {
     state: required(stateOption()),
@@ -54,8 +53,8 @@ export const inboxCommand = command({
     const opened = await openAll(place.state, trust);
     try {
       const width = wide ? undefined : columnsOf(terminal.stdout);
-      const { answer: answerTo } = await answersFor(place);
-      const look: Look = { terminal, answerTo, width, isKeyed: trust.hashKey !== undefined };
+      const { answers } = await answersFor(place, trust.approvers);
+      const look: Look = { terminal, answers, width, isKeyed: trust.hashKey !== undefined };
       if (!watch) return await list(opened, look, json === true);
       await follow(opened, look, json === true);
       return EXIT.ok;
@@ -67,7 +66,7 @@ export const inboxCommand = command({
 
 interface Look {
   readonly terminal: Terminal;
-  readonly answerTo: AnswerCommands["answer"];
+  readonly answers: AnswerCommands["answers"];
   /** The columns of the terminal; undefined if nothing is cut. */
   readonly width: number | undefined;
   /** True if the command has a hash key. */
@@ -83,7 +82,7 @@ async function list(opened: OpenedState, look: Look, json: boolean): Promise<Exi
   } else {
     if (items.length > 0) {
       const { heading, lines } = await tableOf(items, opened, look);
-      printLines(terminal, [heading, ...lines]);
+      printLines(terminal, [...firstLines(items, look), heading, ...lines]);
     } else print(terminal, broken.length === 0 ? "nothing waits for a person" : "nothing that can be shown waits");
     printLines(terminal, brokenLines(broken, isKeyed, { stream: terminal.stdout, width }, "shown"));
   }
@@ -104,7 +103,7 @@ async function follow(opened: OpenedState, look: Look, json: boolean): Promise<v
       for (const one of fresh) print(terminal, escapeHidden(JSON.stringify(withAnswer(one, look))));
     } else {
       const { heading, lines } = await tableOf(fresh, opened, look);
-      printLines(terminal, isFirst ? [heading, ...lines] : lines);
+      printLines(terminal, isFirst ? [...firstLines(fresh, look), heading, ...lines] : lines);
     }
   };
   const end = new AbortController();
@@ -132,8 +131,23 @@ function tellBroken({ sessionId, message }: Pick<BrokenSession, "sessionId" | "m
   stderr.write(`${printable(`phasegate: ${sessionId}: ${message}`)}\n`);
 }
 
-function withAnswer(waiting: WaitingLine, { answerTo }: Look) {
-  return { ...waiting, answer: answerTo(waiting, waiting.sessionId) };
+function withAnswer(waiting: WaitingLine, { answers }: Look) {
+  const { first, yes } = answers(waiting, waiting.sessionId);
+  return { ...waiting, first: first.length === 0 ? undefined : first, answer: yes };
+}
+
+/** Returns what a person does once, who has no approver's key yet; nothing for the others. */
+function firstLines(items: readonly WaitingLine[], { answers, terminal, width }: Look): string[] {
+  const needed = items.map((one) => answers(one, one.sessionId)).filter(({ first }) => first.length > 0);
+  if (needed.length === 0) return [];
+  const commands = [...new Set(needed.flatMap(({ first }) => first))];
+  const servers = [...new Set(needed.flatMap(({ server }) => server ?? []))].map(serverText);
+  return [
+    styled(terminal.stdout, "bold", "First, once, add a key of yours to the approvers:"),
+    ...commands.map((command) => `  ${printable(command)}`),
+    ...servers.flatMap((text) => wrapped(`  ${printable(text)}`, width)),
+    "",
+  ];
 }
 
 interface Column extends Give {
@@ -142,7 +156,11 @@ interface Column extends Give {
 }
 
 /** Returns what waits as a table. Where the commands do not fit beside it, each is in a line of its own. */
-async function tableOf(items: readonly WaitingLine[], { storage }: OpenedState, { terminal, answerTo, width }: Look) {
+async function tableOf(
+  items: readonly WaitingLine[],
+  { storage }: OpenedState,
+  { terminal, answers: answersTo, width }: Look,
+) {
   const ids = items.map(({ sessionId }) => sessionId);
   const short = width === undefined ? String : await shortIdsIn(storage, ids);
   const about: readonly Column[] = [
@@ -156,7 +174,7 @@ async function tableOf(items: readonly WaitingLine[], { storage }: OpenedState, 
     { heading: "TARGET", cell: ({ target, workflowType }) => target || workflowType, ...{ least: 12, cut: cutMiddle } },
     { heading: "QUESTION", cell: ({ question }) => question, least: 24 },
   ];
-  const answer: Column = { heading: "ANSWER", cell: (one) => answerTo(one, short(one.sessionId)) };
+  const answer: Column = { heading: "ANSWER", cell: (one) => answersTo(one, short(one.sessionId)).yes };
   const linesOf = (columns: readonly Column[]) => {
     const rows = items.map((one) => columns.map(({ cell }) => printable(cell(one))));
     return aligned(fitted([columns.map(({ heading }) => heading), ...rows], columns, width).rows);

@@ -85,7 +85,6 @@ const USUAL_STARTERS: readonly string[] = ["bug_fix", "plan_execution"];
 
 export const initCommand = command({
   name: "init",
-  summary: "add phasegate to a project and its agents' clients",
   description: "Adds phasegate to a project: workflows, the configuration of clients, and instructions for agents.",
   options: initOptions(),
   help: HELP,

@@ -81,7 +81,6 @@ type InspectOptions = Values<ReturnType<typeof inspectOptions>> & { readonly log
 
 export const inspectCommand = command({
   name: "inspect",
-  summary: "look at sessions and workflows in a browser, and answer what waits for a person",
   description: "Serves a page for people: sessions as they go on, workflows, figures, and an inbox of what waits.",
   options: inspectOptions(),
   help: HELP,
@@ -235,7 +234,6 @@ type GraphOptions = Values<ReturnType<typeof graphOptions>>;
 
 export const graphCommand = command({
   name: "graph",
-  summary: "print a workflow, or the way of a session through it, as a graph",
   description: "Prints the graph of a workflow or of a session: Mermaid, or an SVG file.",
   arguments: [argument("<name>", "the type of a workflow, or the id of a session or the end of it")],
   options: {

@@ -14,14 +14,18 @@ export function columnsOf(stream: Writable): number | undefined {
     : USUAL_COLUMNS;
 }
 
+/** Each of these takes one column: most cells of a table have no others, and need no look at each character. */
+const NARROW = /^[\x20-\x7e]*$/;
+
 export function widthOf(text: string): number {
-  return measure(text).width;
+  return NARROW.test(text) ? text.length : measure(text).width;
 }
 
 const CUT = "…";
 
 /** Returns a text that is at most so wide: its beginning, and `…`. */
 export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
   const { index, truncated } = measure(text, { limit: width, ellipsis: CUT });
   return truncated ? `${text.slice(0, index)}${CUT}` : text;
 }

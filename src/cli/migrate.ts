@@ -53,7 +53,6 @@ type MigrateOptions = Values<ReturnType<typeof migrateOptions>>;
 
 export const migrateCommand = command({
   name: "migrate",
-  summary: "move sessions to the newest definition of their workflow",
   description: "Moves sessions to the newest definition of their workflow. For phased sessions.",
   arguments: [sessionsArgument("[session...]")],
   options: migrateOptions(),

@@ -29,7 +29,6 @@ type NewOptions = Values<ReturnType<typeof newOptions>>;
 
 export const newCommand = command({
   name: "new",
-  summary: "write a new workflow to begin with",
   description: "Writes the folder of a new workflow, with texts that say what to put in their place.",
   arguments: [argument("<name...>", 'the workflow\'s name, in quotes if it has blanks: fix_a_bug, or "Fix a bug"')],
   options: newOptions(),

@@ -1,41 +1,14 @@
-import type { ListedSession, LookAt } from "../engine/lists.js";
-import { PhasegateError } from "../errors.js";
-import type { AttemptLimits } from "../gate/judge.js";
 import { createEngine, type Engine } from "../phased/engine.js";
-import { lookAtSession } from "../phased/lists.js";
-import { Notifications } from "../phased/notifications.js";
-import { type EngineOptions, resolveOptions } from "../phased/options.js";
-import { createContext } from "../phased/phased.js";
-import type { ContentProvider } from "../ports/content-provider.js";
+import type { EngineOptions } from "../phased/options.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { RecordedReader } from "../read/sources.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
-import { RoutedNotifications } from "../routed/notifications.js";
-import { createRoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "../routed/options.js";
 import { routedMachine } from "../routed/state/machine.js";
-import { lookAtInstance } from "../routed/views.js";
-import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
+import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
+import { optionsOver, type Setup } from "./engine-options.js";
 import { sessionMeant } from "./session-id.js";
 import { openState } from "./state.js";
-
-/** What a command gives its engines: whom it trusts, limits of attempts, and what it can show besides the logs. */
-export type Setup = Partial<Pick<EngineOptions, "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals">> &
-  Partial<Pick<EngineOptions, "content" | "plans">> &
-  Partial<Pick<RoutedEngineOptions, "workflows">> & { readonly limits?: Partial<AttemptLimits> };
-
-/** Returns the options of engines that start nothing, and decide on no steps. */
-function optionsOver(
-  storage: StorageAdapter,
-  { content = NO_WORKFLOWS, plans, workflows = NO_ROUTED, limits, ...trust }: Setup,
-): { readonly phased: EngineOptions; readonly routed: RoutedEngineOptions } {
-  // The operator is the host: a server's limit of active sessions is not theirs.
-  const shared = { storage, limits: { maxActiveSessions: Number.POSITIVE_INFINITY, ...limits }, ...trust };
-  return {
-    phased: { ...shared, content, plans },
-    routed: { ...shared, workflows, decider: NO_DECIDER },
-  };
-}
 
 /** An engine for one session, by the kind of session that it is, with the whole id of the session. */
 export type OpenedSession = { readonly sessionId: SessionId; readonly storage: StorageAdapter } & (
@@ -95,52 +68,6 @@ export async function sessionIn(storage: StorageAdapter, sessionId: SessionId, s
     : { ...common, kind: "phased", engine: createEngine(phased) };
 }
 
-/** Returns a function that reads the entry of a session in a list from its log, up to the first unaccepted approval. */
-export function createLooker(storage: StorageAdapter, setup: Setup): LookAt {
-  const options = optionsOver(storage, setup);
-  const phased = createContext(resolveOptions(options.phased), new Notifications());
-  const routed = createRoutedContext(resolveRoutedOptions(options.routed), new RoutedNotifications());
-  const recorded = recordedIn(storage, setup.hashKey);
-  const looks: Readonly<Record<string, (id: SessionId) => Promise<ListedSession | undefined>>> = {
-    phased: (id) => lookAtSession(phased, id),
-    [routedMachine.kind]: (id) => lookAtInstance(routed, id),
-    [recordedMachine.kind]: (id) => recorded.lookAt(id),
-  };
-  return async (id, listed) => {
-    // As in openSession: a changed kind makes the log fail its check.
-    const kind = (listed ?? (await storage.read(id))?.summary)?.kind;
-    if (kind === undefined) return undefined;
-    const look = Object.hasOwn(looks, kind) ? looks[kind] : undefined;
-    if (look === undefined) throw unknownKind(kind);
-    return look(id);
-  };
-}
-
-/** Moving a session returns its phase with its text, which no command shows. */
-const NO_WORKFLOWS: ContentProvider = {
-  list: async () => [],
-  definition: async () => undefined,
-  text: async () => ({ text: "", revision: "", sources: [], tokens: 0 }),
-};
-
-const NO_ROUTED = { list: async () => [], definition: async () => undefined };
-
-const NO_DECIDER = {
-  decide: async () => {
-    throw new PhasegateError("DECIDER_FAILED", "this command decides on no steps", {
-      remedy: "Continue the instance on its server.",
-      details: { reason: "unavailable", retryable: false },
-    });
-  },
-};
-
 function recordedIn(storage: StorageAdapter, hashKey: EngineOptions["hashKey"]): RecordedReader {
   return new RecordedReader({ storage, hashKey });
-}
-
-function unknownKind(kind: string): PhasegateError<"UNSUPPORTED"> {
-  return new PhasegateError("UNSUPPORTED", `sessions of the kind ${shown(kind)} can't be read here`, {
-    remedy: "Use the program that made the session.",
-    details: { operation: "list" },
-  });
 }

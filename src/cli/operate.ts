@@ -28,22 +28,14 @@ import {
   wholeNumber,
 } from "./command.js";
 import { contentIn } from "./content-in.js";
+import type { Setup } from "./engine-options.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, messageOf, usage } from "./exit-codes.js";
-import { type OpenedSession, openAll, type Setup, sessionIn } from "./opened.js";
+import { type OpenedSession, openAll, sessionIn } from "./opened.js";
 import { jsonOption, requireFolder, sessionsArgument, stateOption, workflowsOption } from "./options.js";
 import { packOption, withPacks } from "./packs.js";
 import { sessionsMeant } from "./session-id.js";
 import { using, withState } from "./state.js";
-import {
-  capitalized,
-  counted,
-  durationText,
-  print,
-  printable,
-  printJson,
-  type Terminal,
-  withoutPasswords,
-} from "./terminal.js";
+import { counted, durationText, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 /** Each command has some of those that may be missing. */
@@ -73,7 +65,7 @@ type PhasedSession = ReturnType<Engine["session"]>;
 type Instance = ReturnType<RoutedEngine["session"]>;
 
 interface Operation {
-  readonly summary: string;
+  readonly description: string;
   readonly help: string;
   /** What `--note` is for; required where the log must say why. */
   readonly note: { readonly text: string; readonly required?: true };
@@ -94,7 +86,7 @@ const serversProject = () => ({
 
 const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   retry: {
-    summary: "grant more attempts to sessions that have failed or used them up",
+    description: "Grants more attempts to sessions that have failed or used them up.",
     help: `
 A phased session gets the whole number of attempts at its phase again, also after the limit that binds its agent. The
 next submission is merged over the last one, unless --reset is given. A routed instance that has failed runs again; its
@@ -120,7 +112,7 @@ server asks the decider with the next call.`,
     },
   },
   resume: {
-    summary: "resume sessions that are paused or suspended",
+    description: "Resumes sessions that are paused or suspended.",
     help: `
 A routed instance runs again at its step; its server asks the decider with the next call.`,
     note: { text: "why; the history shows it" },
@@ -133,7 +125,7 @@ A routed instance runs again at its step; its server asks the decider with the n
     routed: (session, options) => release(session, "paused", options),
   },
   suspend: {
-    summary: "pause sessions until they are resumed",
+    description: "Pauses sessions until they are resumed.",
     help: `
 A phased session is paused, a routed instance suspended: the same for different kinds of workflows.`,
     note: { text: "why, or what whoever resumes should know" },
@@ -152,7 +144,7 @@ A phased session is paused, a routed instance suspended: the same for different 
     },
   },
   skip: {
-    summary: "skip the current phase of sessions, where the workflow allows it",
+    description: "Skips the current phase of sessions, where the workflow allows it.",
     help: `
 Give --phase in scripts: without it, a second run would skip the next phase.`,
     note: { text: "why; required", required: true },
@@ -160,7 +152,7 @@ Give --phase in scripts: without it, a second run would skip the next phase.`,
     phased: (...given) => movePast("skipPhase", "skipped", ...given),
   },
   override: {
-    summary: "pass the current gate of sessions without evidence, where the gate allows it",
+    description: "Passes the current gate of sessions without evidence, where the gate allows it.",
     help: `
 Give --phase in scripts: without it, a second run would override the next gate.`,
     note: { text: "why; required", required: true },
@@ -168,7 +160,7 @@ Give --phase in scripts: without it, a second run would override the next gate.`
     phased: (...given) => movePast("overrideGate", "passed without evidence", ...given),
   },
   sync: {
-    summary: "adopt the edited plan of sessions, also one that asks for less",
+    description: "Adopts the edited plan of sessions, also one that asks for less.",
     help: `
 An agent may not adopt a plan that asks for less than the one that its session began with: only the host may.`,
     note: { text: "why; the history shows it" },
@@ -190,7 +182,7 @@ An agent may not adopt a plan that asks for less than the one that its session b
     },
   },
   assign: {
-    summary: "hand sessions over to another owner",
+    description: "Hands sessions over to another owner.",
     help: `
 On a server that several people and agents share, agents see their own sessions alone.`,
     note: { text: "why; the log keeps it" },
@@ -202,7 +194,7 @@ On a server that several people and agents share, agents see their own sessions 
     routed: assign,
   },
   delete: {
-    summary: "delete sessions; their ids are never used again",
+    description: "Deletes sessions; their ids are never used again.",
     help: `
 The log of a deleted session is removed. Back the state up first if you may need it: phasegate backup.`,
     note: { text: "why: kept with the id, as far as the state keeps it" },
@@ -260,12 +252,11 @@ async function movePast(
 }
 
 export function operateCommand(name: OperationName): CreateCommand {
-  const { summary, help, note, options = () => ({}), routed } = OPERATIONS[name];
+  const { description, help, note, options = () => ({}), routed } = OPERATIONS[name];
   const noteOption = text("--note <text>", note.text);
   return command({
     name,
-    summary,
-    description: `${capitalized(summary)}.${routed ? "" : " For phased sessions."}`,
+    description: `${description}${routed ? "" : " For phased sessions."}`,
     arguments: [sessionsArgument("<session...>")],
     options: {
       state: required(stateOption()),
@@ -440,7 +431,6 @@ Instances of routed workflows are deleted by their ids:
 
 export const cleanupCommand = command({
   name: "cleanup",
-  summary: "delete phased sessions that nobody has touched for long",
   description: "Deletes phased sessions without a recent commit.",
   options: {
     state: required(stateOption()),

@@ -36,7 +36,6 @@ type PlanOptions = Values<ReturnType<typeof planOptions>>;
 
 export const planCommand = command({
   name: "plan",
-  summary: "show how a plan is read, and what could not be read",
   description:
     "Prints the phases and tasks of a plan, which tasks can be done in parallel, and everything that could not be read.",
   arguments: [argument("<file>", "a tasks.md, a tasks.json of task-master, or a folder with a tasks.md")],

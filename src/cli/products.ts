@@ -5,7 +5,6 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdir } from "node:fs/promises";
-import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
 import type { McpServer } from "@modelcontextprotocol/server";
@@ -17,7 +16,7 @@ import type { CallingClient } from "../mcp/host.js";
 import { registerWorkflowTool } from "../mcp/tools.js";
 import { createEngine, type Engine, submissionsOf } from "../phased/engine.js";
 import type { EngineOptions } from "../phased/options.js";
-import { type Actor, actorKey, type Owner } from "../ports/actor.js";
+import { type Actor, actorKey } from "../ports/actor.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { RoutedEngine } from "../routed/engine.js";
@@ -36,6 +35,7 @@ import type { OpenedPacks } from "./open-packs.js";
 import { requireFolder } from "./options.js";
 import type { GivenOptions } from "./serve-options.js";
 import { requireNoLink } from "./state.js";
+import { userName } from "./terminal.js";
 import { type CurrentTrust, openVerifiers, readCurrentTrust, readHashKey } from "./trust.js";
 
 export type ServeOptions = Omit<GivenOptions, "workflows" | "standards"> & {
@@ -129,7 +129,7 @@ export async function engineBasis(
   const { enforcement, maxAttempts, maxAttemptsTotal, maxCheckTime, maxSessions, maxEvidence } = options;
   return {
     enforcement,
-    owner: localUser(),
+    owner: { name: userName() },
     ...(await readCurrentTrust(options, (error) => log.error({ err: error }, "approvers"))),
     verifiers: { ...(await openVerifiers(options, process.env)), ...options.packs.verifiers },
     allowUnsignedApprovals: options.allowUnsignedApprovals === true,
@@ -142,16 +142,6 @@ export async function engineBasis(
       maxActiveSessions: maxSessions === 0 ? Number.POSITIVE_INFINITY : maxSessions,
     },
   };
-}
-
-/** Returns the user of this machine, who owns what a client over stdio starts. */
-function localUser(): Owner {
-  try {
-    return { name: userInfo().username };
-  } catch {
-    // A container may run as a user without a name.
-    return { name: `user ${process.getuid?.() ?? "unknown"}` };
-  }
 }
 
 /** Returns how an agent begins with the tool; undefined if it may not make the calls for that. */

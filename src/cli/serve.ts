@@ -45,7 +45,6 @@ Example, as an MCP client's configuration:
 export const serveCommand: CreateCommand = (terminal, setExitCode) => {
   const made: Command = command({
     name: "serve",
-    summary: "serve workflows over MCP on stdio, or over HTTP",
     description:
       "Serves workflows, a workspace and a search over MCP (Model Context Protocol), on stdin and stdout or over HTTP.",
     options: serveOptions(),

@@ -14,6 +14,8 @@ const SHORTEST = 4;
 /** A text with more characters is taken for a whole id. */
 const END_MAX = 16;
 const PAGE = 1000;
+/** In a state of more sessions no id is shortened for one session: their ids would take long to read. */
+export const SHORT_IDS_MAX = 1000;
 const CANDIDATES = 5;
 
 /** Returns for each id the shortest end of it that none of the others has; `ids` are all different. */

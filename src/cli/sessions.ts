@@ -6,15 +6,15 @@ import { isOnOlder, newestRevisions, type Revisions } from "../phased/revisions.
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
 import { isChosen, isStuck, STUCK_SECONDS } from "../read/filter.js";
 import { comparePositions, positionOf } from "../read/order.js";
-import { standingText } from "../read/standing.js";
+import { STANDING_WORDS, STANDINGS, standingOf, standingText } from "../read/standing.js";
 import { defined } from "../workflow/json.js";
 import { age, bare, choice, command, flag, parsed, required, text, type Values, wholeNumber } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { aligned, columnsOf, cutMiddle, fitted, type Give, wrapped } from "./layout.js";
-import { createLooker } from "./opened.js";
+import { createLooker } from "./looker.js";
 import { jsonOption, limit, requireFolder, stateOption, workflowsOption } from "./options.js";
 import { shortIdsIn } from "./session-id.js";
-import { styledStanding, styledStatus } from "./show.js";
+import { styledStanding, styledStatus } from "./standing-styles.js";
 import { withState } from "./state.js";
 import { agoText, counted, print, printable, printJson, printLines, sizeText, styled, timeText } from "./terminal.js";
 import { KEY_HINT, readTrust, trustOptions } from "./trust.js";
@@ -33,9 +33,12 @@ Examples:
   phasegate sessions --state .phasegate --waiting approval --workflow release_v1
   phasegate retry --state .phasegate --by ann $(phasegate sessions --state .phasegate --waiting host --ids)`;
 
-const PAGE = 100;
+const PAGE = 1000;
 
 const WAITING = ["approval", "waiver", "host"] as const satisfies readonly WaitsFor[];
+
+/** A shorter list is seen as a whole. */
+const COUNTED_LEAST = 20;
 
 /** A storage lists sessions as they were created, the newest first. */
 const ORDERS = ["created", "updated", "workflow", "target", "status", "phase", "owner"] as const;
@@ -43,11 +46,15 @@ const ORDERS = ["created", "updated", "workflow", "target", "status", "phase", "
 /** How an active session stands, and what the page calls those that are completed. */
 const STANDING = ["working", "refused", "needs_you", "done"] as const;
 
+/** Sessions in which something was waived, however they stand. */
+const WAIVED = "waived";
+
 const sessionsOptions = () => ({
   state: required(stateOption()),
-  status: choice("--status <status>", "only sessions of this status, or that stand so", [
+  status: choice("--status <status>", "only sessions of this status, that stand so, or in which something was waived", [
     ...LIVING,
     ...STANDING,
+    WAIVED,
   ]).conflicts("stuck"),
   workflow: text("--workflow <type>", "only sessions on this workflow"),
   target: text("--target <path>", "only sessions on this target"),
@@ -83,7 +90,6 @@ type SessionsOptions = Values<ReturnType<typeof sessionsOptions>>;
 
 export const sessionsCommand = command({
   name: "sessions",
-  summary: "list the sessions of a state, or find those that are stuck",
   description: "Lists the sessions of a state, the last changed first, with what their logs say.",
   options: sessionsOptions(),
   help: HELP,
@@ -119,7 +125,7 @@ export const sessionsCommand = command({
 });
 
 function statusesOf(given: SessionsOptions["status"]): readonly LivingStatus[] {
-  if (given === undefined) return LIVING;
+  if (given === undefined || given === WAIVED) return LIVING;
   const status = LIVING.find((one) => one === given);
   return [status ?? (given === "done" ? "completed" : "active")];
 }
@@ -146,7 +152,7 @@ async function chosenSessions(
   const query: SessionQuery = defined({ status, workflowType, target, owner, updatedBefore });
   const filter = defined({
     ...{ phase, status: standing, waiting: awaited === true ? "any" : awaited },
-    waived: options.waived ? "yes" : undefined,
+    waived: options.waived || options.status === WAIVED ? "yes" : undefined,
   });
   const isFiltered = stuck === true || Object.keys(filter).length > 0;
   const sort = options.sort ?? "updated";
@@ -300,9 +306,20 @@ function tableLines(
   const [first = "", ...lines] = aligned(table.rows, [], style);
   const last = sizes
     ? `${summary}, ${known ? sum(sessions) : "sizes unknown: this kind of state does not know them"}`
-    : summary;
+    : summary + (width === undefined || all > sessions.length ? "" : standingsText(sessions));
   const more = older === 0 ? [] : [`${counted(older, "session")} on an older revision: phasegate migrate moves them`];
   return [styled(stream, "bold", first), ...lines, "", ...[last, ...more].flatMap((line) => wrapped(line, width))];
+}
+
+/** Returns how many stand how, the most urgent first: of a long list a terminal shows the end. */
+function standingsText(sessions: readonly ListedSession[]): string {
+  const standings = STANDINGS.flatMap((standing) => {
+    const count = sessions.filter((session) => standingOf(session) === standing).length;
+    return count === 0 ? [] : [`${count} ${STANDING_WORDS[standing].toLowerCase()}`];
+  });
+  const stuck = sessions.filter((session) => isStuck(session, STUCK_SECONDS, Date.now())).length;
+  const all = stuck === 0 ? standings : [...standings, `${stuck} stuck (--stuck)`];
+  return sessions.length < COUNTED_LEAST ? "" : `: ${all.join(", ")}`;
 }
 
 function sum(sessions: readonly SizedSession[]): string {

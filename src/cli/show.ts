@@ -14,29 +14,28 @@ import { findIn } from "../read/lists.js";
 import type { ListedSession, PhaseLine, Why } from "../read/model.js";
 import { phaseState } from "../read/phase-state.js";
 import type { RecordedReader } from "../read/sources.js";
-import { type Standing, standingOf, standingText } from "../read/standing.js";
-import { REASON_MAX, whyOther, whyPhased } from "../read/why.js";
+import { askerText, waiversIn } from "../read/waivers.js";
+import { REASON_MAX, whyPhased, whyRecorded, whyRouted } from "../read/why.js";
 import { whyText } from "../read/why-text.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { UnapprovedStep } from "../routed/types.js";
+import { defined } from "../workflow/json.js";
 import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
-import { type AnswerCommands, answersFor } from "./answer-command.js";
-import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
+import { type AnswerCommands, answersFor, serverText } from "./answer-command.js";
+import { attemptLines, EVIDENCE_MAX, evidenceLines, resultLines, submittedLines } from "./attempts.js";
 import { command, flag, required } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { columnsOf, printWrapped, wrapped } from "./layout.js";
 import { type OpenedSession, openSession } from "./opened.js";
 import { jsonOption, sessionArgument, stateOption } from "./options.js";
-import { shortIdsIn } from "./session-id.js";
+import { SHORT_IDS_MAX, shortIdsIn } from "./session-id.js";
+import { styledStanding, styledStatus } from "./standing-styles.js";
 import { using } from "./state.js";
 import { counted, isTty, phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
-
-/** In a state of more sessions no id is shortened: their ids would take long to read, for one session. */
-const SHORT_IDS_MAX = 1000;
 
 const HELP = `
 First comes how the session stands and why, and what answers it. Then come its phases, and its attempts, the newest first.
@@ -48,7 +47,6 @@ code is 1. Without approvers, the session is shown as it is in its log.`;
 
 export const showCommand = command({
   name: "show",
-  summary: "show one session: its phases or steps, attempts and problems",
   description:
     "Shows one session: how it stands, its phases, and its attempts or steps with their problems, the newest first.",
   arguments: [sessionArgument()],
@@ -60,10 +58,11 @@ export const showCommand = command({
   },
   help: HELP,
   async run({ state, full, json, ...trust }, terminal, given) {
-    const opened = await openSession(state, given, await readTrust(trust));
+    const trusted = await readTrust(trust);
+    const opened = await openSession(state, given, trusted);
     const { sessionId } = opened;
     const { stdout } = terminal;
-    const commands = await answersFor({ state, ...trust });
+    const commands = await answersFor({ state, ...trust }, trusted.approvers);
     const report = await using(opened.engine, async () => {
       const short = isTty(stdout) ? await shortIdsIn(opened.storage, [sessionId], SHORT_IDS_MAX) : String;
       return reportOf(opened, sessionId, { stream: stdout, full: full === true, short: short(sessionId), commands });
@@ -119,34 +118,6 @@ export function headLines(title: string, fields: readonly Field[], stream: Writa
 /** Stands before the value of a field. */
 const VALUE = " ".repeat(12);
 
-const STATUS_STYLES = {
-  active: "cyan",
-  paused: "yellow",
-  completed: "green",
-  failed: "red",
-  deleted: "gray",
-} as const satisfies Record<SessionStatus, string>;
-
-/** Returns a status, or a text that contains it, in the status's colour. */
-export function styledStatus(stream: Writable, status: SessionStatus, text: string = status): string {
-  return styled(stream, STATUS_STYLES[status], text);
-}
-
-const STANDING_STYLES = {
-  working: "cyan",
-  refused: "yellow",
-  needs_you: "magenta",
-  paused: "yellow",
-  failed: "red",
-  done: "green",
-  deleted: "gray",
-} as const satisfies Record<Standing, string>;
-
-/** Returns how a session stands, or a text that contains it, in the colour of that. */
-export function styledStanding(stream: Writable, session: ListedSession, text = standingText(session)): string {
-  return styled(stream, STANDING_STYLES[standingOf(session)], text);
-}
-
 /** An approval that a session of any kind waits for. */
 interface Awaited {
   readonly prompt: string;
@@ -160,16 +131,22 @@ function awaitingJson(awaiting: Awaited | undefined): Awaited | undefined {
   return { prompt, approvers, evidenceHash };
 }
 
-function waiverFields(state: StateView, shown: Shown): Field[] {
-  const { awaitingWaiver: open, waiverDenied: denied, waived = [], waivedInVain = [] } = state;
+function waiverFields(state: StateView, history: readonly PhaseAttempt[], shown: Shown): Field[] {
+  const { awaitingWaiver: open, waiverDenied: denied, waivedInVain = [] } = state;
+  const asker = askerText(state.head.owner?.name);
   return [
-    ...waived.map((one): Field => ["waived", printable(waivedText(one))]),
+    ...waiversIn(state, history).map(({ place, waived, askedAt, grantedAt }): Field => {
+      const asked = askedAt === undefined ? [] : [`asked ${asker}, ${timeText(askedAt)}`];
+      const times = [...asked, ...(grantedAt === undefined ? [] : [`granted ${timeText(grantedAt)}`])].join("; ");
+      return ["waived", [`${place}: ${waivedText(waived)}`, times].filter(Boolean).map((text) => printable(text))];
+    }),
     ...waivedInVain.map(({ fields, by, distrust }): Field => {
       return ["not waived", printable(`${fields.join(", ")} waived by ${by}, not accepted here (${distrust})`)];
     }),
     ["reason", open && printable(open.reason)],
+    ["asked", open && printable(`${asker}, ${timeText(open.askedAt)}`)],
     ["request", open?.request],
-    ["answer", open && answerLines({ what: "waiver", ...open }, shown), "whole"],
+    ...(open === undefined ? [] : answerFields({ what: "waiver", ...open }, shown)),
     [
       "denied",
       denied &&
@@ -184,13 +161,23 @@ function awaitingFields(awaiting: Awaited | undefined, shown: Shown): Field[] {
   return [
     ["question", printable(prompt)],
     ["evidence", evidenceHash],
-    ["answer", answerLines({ what: "approval", ...awaiting }, shown), "whole"],
+    ...answerFields({ what: "approval", ...awaiting }, shown),
   ];
 }
 
-/** Returns the command that says yes, and the one that says no. */
-function answerLines(asked: Parameters<AnswerCommands["answer"]>[0], { commands, short }: Shown): string[] {
-  return [commands.answer(asked, short), commands.deny(asked, short)].map((line) => printable(line));
+/** Returns the command that says yes, and the one that says no; before them what a person does once, who has no key yet. */
+function answerFields(asked: Parameters<AnswerCommands["answers"]>[0], { commands, short }: Shown): Field[] {
+  const { first, server, yes, no } = commands.answers(asked, short);
+  return [
+    ["first", first.map((line) => printable(line)), "whole"],
+    ["", server && printable(serverText(server))],
+    ["answer", [yes, no].map((line) => printable(line)), "whole"],
+  ];
+}
+
+/** Returns the command that lets a session go on that has failed; or that no command does. */
+function retryLine({ commands, short }: Shown, isPossible: boolean): string {
+  return isPossible ? printable(commands.retry(short)) : "no retry is possible: start a new session";
 }
 
 /** The most problems of a refusal that the summary has. */
@@ -201,8 +188,9 @@ function standingFields(
   state: StateView,
   summary: ListedSession | undefined,
   history: readonly PhaseAttempt[],
-  { stream, short, commands }: Shown,
+  shown: Shown,
 ): Field[] {
+  const { stream } = shown;
   const { head, structure, currentPhase } = state;
   const { status, position } = head;
   const name = structure.phases[position]?.name ?? "";
@@ -213,13 +201,13 @@ function standingFields(
   // The first line may have said the only one.
   const listed = problems.every(({ message }) => message === why?.reason) ? [] : problems;
   const left = listed.length - PROBLEMS_SHOWN;
-  const isUsedUp = summary?.waitsFor?.includes("host") === true;
+  const needsRetry = status === "failed" || summary?.waitsFor?.includes("host") === true;
   return [
     ["status", standingLine(stream, status, summary, why)],
     ["phase", status === "completed" ? undefined : `${currentPhase} of ${structure.phases.length}: ${printable(name)}`],
     ["problems", listed.slice(0, PROBLEMS_SHOWN).map(({ message }) => `· ${printable(message)}`)],
     ["", left > 0 ? `… ${counted(left, "more problem")}, below` : undefined],
-    ["answer", isUsedUp ? printable(commands.retry(short)) : undefined, "whole"],
+    ["answer", needsRetry ? retryLine(shown, true) : undefined, "whole"],
   ];
 }
 
@@ -300,7 +288,7 @@ async function phasedReport(engine: Engine, sessionId: string, shown: Shown): Pr
     ...standingFields(view, summary, history, shown),
     ["approval", unapproved && printable(unapproved.message)],
     ...awaitingFields(awaiting, shown),
-    ...waiverFields(view, shown),
+    ...waiverFields(view, history, shown),
     // The first line has a short one.
     [
       "note",
@@ -334,7 +322,8 @@ async function phasedReport(engine: Engine, sessionId: string, shown: Shown): Pr
     const before = all[index - 1];
     const isNext = before === undefined || titleOf(before) !== titleOf(attempt);
     const title = isNext ? ["", styled(stream, "bold", titleOf(attempt))] : [];
-    return [...title, ...attemptLines(attempt, stream, full).map((line) => `  ${line}`)];
+    const at = attempt.gone === undefined ? phaseState(view, attempt.phase) : undefined;
+    return [...title, ...attemptLines(attempt, at, stream, full).map((line) => `  ${line}`)];
   });
   return { json, fields, lines: [...path, ...lines], isUnapproved: unapproved !== undefined };
 }
@@ -402,7 +391,7 @@ async function routedReport(engine: RoutedEngine, sessionId: string, shown: Show
   const session = engine.session(sessionId);
   const [view, history] = await Promise.all([session.state(), session.history()]);
   const { sessionId: id, awaiting, allowed: _, ...rest } = view;
-  const { workflow, revision, status, currentStep, createdAt, updatedAt, reason, pending, unapproved } = view;
+  const { workflow, revision, status, currentStep, createdAt, updatedAt, pending, unapproved } = view;
   const json = {
     ...{ sessionId, kind: "routed" },
     ...rest,
@@ -411,7 +400,8 @@ async function routedReport(engine: RoutedEngine, sessionId: string, shown: Show
     history: history.map(entryJson),
   };
   const fields: Field[] = [
-    ["status", standingLine(stream, status, summary, summary && whyOther(summary, reason, awaiting?.approvers))],
+    ["status", standingLine(stream, status, summary, summary && whyRouted(summary, view, history))],
+    ["answer", status === "failed" ? retryLine(shown, view.allowed.includes("retry")) : undefined, "whole"],
     ["step", status === "completed" ? undefined : currentStep && printable(currentStep)],
     ["approval", unapproved && unapprovedText(unapproved)],
     ["pending", pending && "a report that is not decided yet"],
@@ -438,7 +428,8 @@ function unapprovedText({ step, by, distrust }: UnapprovedStep): string {
 function stepLines(entry: RoutedEntry, stream: Writable, full: boolean): string[] {
   const { timestamp, stepName, assumedStep, outcomeStatus, determinedNextStep, decision, problems = [] } = entry;
   const by = entry.by === undefined ? "" : ` by ${printable(entry.by)}`;
-  const { details } = entry.report ?? {};
+  const { details, message, error } = entry.report ?? {};
+  const said = evidenceLines(defined({ message, error: error ?? undefined }), EVIDENCE_MAX, full);
   const evidence = typeof details === "object" && details !== null ? details : undefined;
   const step = stepName === "" ? "the start" : printable(stepName);
   const assumed = assumedStep === undefined ? "" : `, reported at ${printable(assumedStep)}`;
@@ -450,6 +441,7 @@ function stepLines(entry: RoutedEntry, stream: Writable, full: boolean): string[
     `${timeText(timestamp)}  ${step}: ${printable(outcomeStatus)}${by}${assumed}${next}${duration}`,
     ...(decision?.reasoning === undefined ? [] : [`    ${printable(decision.reasoning)}`]),
     ...problems.map(({ message }) => `    · ${printable(message)}`),
+    ...said.map((text) => `  ${text}`),
     ...results.map((text) => `    ${text}`),
     ...(entry.reason === undefined ? [] : [`    ${printable(entry.reason)}`]),
     ...submittedLines(evidence, evidence && hashEvidence(evidence), full).map((text) => `  ${text}`),
@@ -460,11 +452,14 @@ function ownerText({ name, team }: Owner): string {
   return printable(team === undefined ? name : `${name} (${team})`);
 }
 
-async function recordedReport(reader: RecordedReader, sessionId: string, { stream }: Shown): Promise<Report> {
+async function recordedReport(reader: RecordedReader, sessionId: string, shown: Shown): Promise<Report> {
+  const { stream } = shown;
+  const { summary } = await findIn((query) => reader.list(query), sessionId);
   const { head, entries = [] } = (await reader.read(sessionId)) ?? {};
   const { status, workflow, owner, createdAt } = head ?? {};
   const fields: Field[] = [
-    ["status", status && styledStatus(stream, status)],
+    ["status", status && standingLine(stream, status, summary, summary && whyRecorded(summary, entries))],
+    ["answer", status === "failed" ? retryLine(shown, false) : undefined, "whole"],
     ["workflow", workflow && printable(workflow)],
     ["owner", owner && ownerText(owner)],
     ["created", createdAt && timeText(createdAt)],

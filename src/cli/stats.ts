@@ -14,7 +14,7 @@ import { aligned, columnsOf, fitted, type Give } from "./layout.js";
 import { openAll } from "./opened.js";
 import { jsonOption, readJsonFile, stateOption } from "./options.js";
 import { brokenLines } from "./sessions.js";
-import { styledStatus } from "./show.js";
+import { styledStatus } from "./standing-styles.js";
 import { counted, durationText, printable, printJson, printLines, styled } from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
@@ -25,7 +25,6 @@ or sessions that cannot be read.`;
 
 export const statsCommand = command({
   name: "stats",
-  summary: "sum up the sessions of a state",
   description: "Sums up the phased sessions of a state: where they are, how long phases take, and why gates refuse.",
   options: {
     state: required(stateOption()),

@@ -2,10 +2,11 @@
  * Input and output of commands: prompts, colours and numbers. All output goes through `printable` or `printJson`, so that a
  * text from outside cannot steer the terminal, and through `withoutPasswords` if it may contain an address.
  */
+import { userInfo } from "node:os";
+import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
-import { escapeHidden } from "../workflow/names.js";
-import { singleLine } from "../workflow/report.js";
+import { escapeHidden, singleLine } from "../workflow/hidden.js";
 
 export interface Terminal {
   readonly stdin: Readable;
@@ -84,6 +85,15 @@ export function capitalized(text: string): string {
 
 export function phaseTitle(number: number, name: string, inPlan?: string): string {
   return `Phase ${number}${inPlan === undefined ? "" : ` (${inPlan} in the plan)`}: ${name}`;
+}
+
+/** Returns the user of this machine. A container may run as a user without a name. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? "unknown"}`;
+  }
 }
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;

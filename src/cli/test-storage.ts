@@ -16,7 +16,6 @@ returns another adapter over the same storage, spawn(adapter), which returns how
 
 export const testStorageCommand = command({
   name: "test-storage",
-  summary: "test your own storage adapter",
   description: "Runs the contract of storage adapters over yours, and prints which promises it keeps.",
   arguments: [argument("<module>", "a JavaScript or TypeScript file that opens the adapter")],
   options: {

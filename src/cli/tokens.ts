@@ -122,7 +122,6 @@ const revokeCommand = command({
 export const tokensCommand = group(
   {
     name: "tokens",
-    summary: "make, list and revoke tokens for a server over HTTP",
     description: "Makes, lists and revokes the tokens with which clients log in to a server over HTTP.",
     help: HELP,
   },

@@ -72,7 +72,6 @@ the starters, too.`;
 
 export const validateCommand = command({
   name: "validate",
-  summary: "check workflow definitions",
   description: "Checks the workflow in a folder, or all workflows in a folder of them, phased and routed ones alike.",
   arguments: [argument("[dir...]", "workflows' folders, or folders of workflows, in the order that serve has them in")],
   options: {
@@ -245,10 +244,9 @@ const freezeCommand = command({
   },
 });
 
-export const gateCommand = group(
-  { name: "gate", summary: "write gate files", description: "Writes gate files from the texts of phases." },
-  [freezeCommand],
-);
+export const gateCommand = group({ name: "gate", description: "Writes gate files from the texts of phases." }, [
+  freezeCommand,
+]);
 
 async function requireWorkflow(folder: string): Promise<FoundWorkflow> {
   const [workflow, other] = await findWorkflows(await requireFolder(folder, "the workflow folder"));

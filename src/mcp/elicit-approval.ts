@@ -7,9 +7,8 @@ import type { Verification } from "../phased/state/events.js";
 import type { PersonsAnswer } from "../tools/person.js";
 import { brief } from "../tools/wire.js";
 import { isInvisible } from "../workflow/field-types.js";
+import { escapeHidden, singleLine } from "../workflow/hidden.js";
 import type { JsonObject } from "../workflow/json.js";
-import { escapeHidden } from "../workflow/names.js";
-import { singleLine } from "../workflow/report.js";
 import type { AskedFirst, ClientCall, Form } from "./host.js";
 
 /** The recorded name of the approver: a client does not say who its user is. */

@@ -1,53 +1,15 @@
 /** How phased sessions are listed and watched, and the deletion of stale ones, which only the host's call of `cleanup` does. */
-import { type ListedSession, waitingAs } from "../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
 import { requireAccess } from "../runtime/access.js";
 import { anything, checkOptions, flag, type OptionChecks, optionally, text, texts } from "../workflow/host-options.js";
-import { defined } from "../workflow/json.js";
 import { isSessionId, parseSessionId, type SessionId, shown } from "../workflow/names.js";
-import { hasPassedNothing, notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
+import { requireAccepted } from "./look.js";
 import { LIVING, type LivingStatus, type Retention } from "./options.js";
-import { type CommandOf, exhausted, isWaiverOpen } from "./state/commands.js";
+import type { CommandOf } from "./state/commands.js";
 import type { PhasedSession, SessionCommit } from "./state/machine.js";
-
-/** Returns a session's summary from its log; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
-export async function lookAtSession(context: EngineContext, id: SessionId): Promise<ListedSession | undefined> {
-  const session = await context.kernel.newest(id);
-  if (session === undefined) return undefined;
-  await requireAccepted(context, session);
-  const { head, summary } = session;
-  const isOpen = head.status === "active" || head.status === "failed";
-  const waits = {
-    approval: head.status === "active" && head.awaiting !== undefined,
-    waiver: isWaiverOpen(head),
-    host: isOpen && exhausted(head, context.options.limits) !== undefined,
-  };
-  const { submission, waived = [], withWaivers = [] } = head;
-  // A waiver that was granted since may be all that was missing.
-  const isWaived = waived.some(({ version }) => version > (submission?.version ?? 0));
-  const isRefused = isOpen && submission !== undefined && !waits.approval && !isWaived;
-  return {
-    ...waitingAs(summary, waits),
-    revision: head.revision,
-    ...(await namesOf(context, session)),
-    ...(waived.length + withWaivers.length > 0 && { waived: true }),
-    ...(isRefused && { refused: { attempts: head.attempts, limit: context.options.limits.maxAttempts } }),
-  };
-}
-
-/** Returns the names of a session's workflow and current phase. Of a deleted session, the commit that has them may be gone. */
-async function namesOf(
-  { pinned }: EngineContext,
-  session: PhasedSession,
-): Promise<Pick<ListedSession, "workflowName" | "phaseName">> {
-  const { head } = session;
-  if (head.status === "deleted") return {};
-  const { name, phases } = await pinned.structure(session);
-  return defined({ workflowName: name, phaseName: phases[head.position]?.name });
-}
 
 /**
  * Returns true if a watched commit is not behind an approval that this host does not accept; otherwise reports that to the
@@ -63,13 +25,6 @@ export async function isAccepted(context: EngineContext, commit: SessionCommit):
       throw error;
     return false;
   }
-}
-
-async function requireAccepted({ pinned, approvalGuard }: EngineContext, session: PhasedSession): Promise<void> {
-  // A deleted session shows nothing.
-  if (session.head.status === "deleted" || hasPassedNothing(session.head) || !approvalGuard.knowsApprovers) return;
-  const unapproved = await approvalGuard.unapproved(session, await pinned.structure(session));
-  if (unapproved !== undefined) throw notAccepted(unapproved);
 }
 
 /** Selects the sessions to delete. */

@@ -29,7 +29,7 @@
  * - commands.ts: every command but a start and a submission, such as rollback and pause
  * - artifacts.ts: accepted evidence, and when it is stored as a payload; notifications.ts: what hosts are told
  * - context.ts: how a session is loaded, how a command is executed, and when ticks are written and missing snapshots taken
- * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
+ * - look.ts, lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
  *   cleanup deletes
  * - statistics.ts: what statistics count, and which commits they read; loaded by its first call
  * - log-check.ts: what makes a log intact; log-copy.ts: how
@@ -84,7 +84,8 @@ import { completePhase, findSubmission } from "./complete-phase.js";
 import { completeTask } from "./complete-task.js";
 import { executeCommand, loadSession, sessionNotFound } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
-import { cleanup, isAccepted, lookAtSession } from "./lists.js";
+import { cleanup, isAccepted } from "./lists.js";
+import { lookAtSession } from "./look.js";
 import type { Notifications, SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, Pinned } from "./pinned.js";

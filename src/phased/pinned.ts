@@ -7,7 +7,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
 import { LogFold, tampered } from "../log/commit.js";
 import type { ContentProvider } from "../ports/content-provider.js";
-import { type Skips, skipsWith } from "../rules/options.js";
+import type { Skips } from "../rules/options.js";
 import { jsonWeight, RecentMap } from "../workflow/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
@@ -81,7 +81,10 @@ export class Pinned {
     structure: WorkflowStructure,
   ): Promise<Skips | undefined> {
     for (const { skipWhen } of structure.phases) {
-      if (skipWhen !== undefined) return skipsWith(structure, await this.options(sessionId));
+      if (skipWhen === undefined) continue;
+      // Loaded here: who only looks at sessions needs no rules.
+      const { skipsWith } = await import("../rules/options.js");
+      return skipsWith(structure, await this.options(sessionId));
     }
     return undefined;
   }

@@ -34,7 +34,7 @@ import { fullAt, loadPlanned, sessionNow } from "./context.js";
 import { readText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
-import { lookAtSession } from "./lists.js";
+import { lookAtSession } from "./look.js";
 import type { ResolvedOptions } from "./options.js";
 import { withReadiness } from "./readiness.js";
 import { checkRequest } from "./request-checks.js";

@@ -1,9 +1,10 @@
 /** The actors who share a server, the owners of sessions, and the rule for who may do what. Pure. */
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
+import { HIDDEN } from "../workflow/hidden.js";
 import { checkOptions, having, optionally, texts } from "../workflow/host-options.js";
 import { isJsonObject } from "../workflow/json.js";
-import { HIDDEN, shown } from "../workflow/names.js";
+import { shown } from "../workflow/names.js";
 import type { SessionSummary } from "./storage-adapter.js";
 
 export const ownerSchema = z.object({

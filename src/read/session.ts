@@ -35,7 +35,7 @@ import type {
 import { phaseState } from "./phase-state.js";
 import { type InspectorSources, notThere, RecordedReader, type Source } from "./sources.js";
 import { evidenceOf, waitingIn, waitingInstance } from "./waiting.js";
-import { whyOther, whyPhased } from "./why.js";
+import { whyPhased, whyRecorded, whyRouted } from "./why.js";
 
 const PAGE = 50;
 
@@ -237,7 +237,7 @@ async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promi
   const { version, context, reason, unapproved } = view;
   return {
     ...{ kind: "routed", summary, version, context, entries, reason },
-    why: whyOther(summary, reason, view.awaiting?.approvers),
+    why: whyRouted(summary, view, entries),
     drawing: draw(await pathOf(routed, view, entries)),
     awaiting: waitingInstance(view),
     unapproved: unapproved && `${unapproved.step}: ${unapproved.distrust}`,
@@ -263,5 +263,5 @@ async function recordedDetail(reader: RecordedReader, summary: ListedSession): P
   const found = await reader.read(summary.sessionId);
   if (found === undefined) throw notThere("it is gone", summary.sessionId);
   const { head, version, hash, entries } = found;
-  return { kind: "recorded", summary, why: whyOther(summary), version, hash, entries, agent: head.agent };
+  return { kind: "recorded", summary, why: whyRecorded(summary, entries), version, hash, entries, agent: head.agent };
 }

@@ -4,6 +4,9 @@ import { waivedText } from "../gate/waivers.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import { isAttemptAt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
+import type { RoutedEntry } from "../routed/state/history.js";
+import type { RoutedView } from "../routed/types.js";
+import type { RecordedEntry } from "../workspace/session/machine.js";
 import type { ListedSession, Why } from "./model.js";
 import { standingOf } from "./standing.js";
 
@@ -36,8 +39,25 @@ export function whyPhased(summary: ListedSession, state: StateView, attempts: re
   return { standing, at, reason, attempts: summary.refused, waits };
 }
 
-/** Returns why a routed or recorded session stands where it stands; `reason` is what it says itself. */
-export function whyOther(summary: ListedSession, reason?: string, approvers?: readonly string[]): Why {
+/** Returns why a routed session stands where it stands; `entries` are those of its history. */
+export function whyRouted(
+  summary: ListedSession,
+  { reason, awaiting }: Pick<RoutedView, "reason" | "awaiting">,
+  entries: readonly RoutedEntry[],
+): Why {
+  const last = entries.findLast(({ report, outcomeStatus }) => report !== undefined || outcomeStatus !== "ASSIGNED");
+  const found = last?.problems === undefined ? undefined : foundIn(last);
+  const said = found === undefined || reason === undefined ? (found ?? reason) : `${found} (${reason})`;
+  return whyOther(summary, said, awaiting?.approvers);
+}
+
+/** Returns why a recorded session stands where it stands: what its agent has said at the end. */
+export function whyRecorded(summary: ListedSession, entries: readonly RecordedEntry[]): Why {
+  const end = entries.findLast((entry) => entry.type === "completed");
+  return whyOther(summary, end?.summary);
+}
+
+function whyOther(summary: ListedSession, reason: string | undefined, approvers?: readonly string[]): Why {
   const standing = standingOf(summary);
   const at = typeof summary.current === "string" && summary.current !== "" ? summary.current : undefined;
   if (standing === "done" || standing === "deleted") return { standing };
@@ -46,7 +66,10 @@ export function whyOther(summary: ListedSession, reason?: string, approvers?: re
 }
 
 /** Returns what an attempt has failed with: the first check that found something, with the place, or else the first problem. */
-function foundIn({ problems = [], verification = [] }: PhaseAttempt): string | undefined {
+function foundIn({
+  problems = [],
+  verification = [],
+}: Pick<RoutedEntry, "problems" | "verification">): string | undefined {
   const check = verification.find(({ ok }) => !ok);
   if (check?.exit === undefined) return check?.message ?? problems[0]?.message;
   const { ran, verifier, exit, output = [] } = check;

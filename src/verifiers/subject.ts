@@ -9,8 +9,9 @@ import { excerpt } from "../gate/excerpt.js";
 import { type FileSignature, identityOf } from "../sandbox/read.js";
 import { notText, pathRefused } from "../sandbox/refusals.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
+import { escapeHidden } from "../workflow/hidden.js";
 import type { JsonValue } from "../workflow/json.js";
-import { escapeHidden, firstFew, parseRelativePath, shown } from "../workflow/names.js";
+import { firstFew, parseRelativePath, shown } from "../workflow/names.js";
 import type { Asked, Outcome } from "./define-verifier.js";
 import { textParam } from "./params.js";
 

@@ -1,6 +1,6 @@
 /** The types of evidence fields: the words authors use for them, examples, and when a value counts as blank. */
+import { HIDDEN } from "./hidden.js";
 import { isJsonObject, type JsonValue } from "./json.js";
-import { HIDDEN } from "./names.js";
 import type { FieldDefinition, FieldType } from "./structure.js";
 
 /** The words for field types in gate files. */

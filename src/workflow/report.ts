@@ -5,7 +5,7 @@
 import type { SourcePosition } from "../errors.js";
 import type { Diagnostic, DiagnosticCode } from "./diagnostic.js";
 import type { FieldType } from "./gate-definition.js";
-import { escapeHidden } from "./names.js";
+import { singleLine } from "./hidden.js";
 
 /** The hint: what to write instead. A function is only called for diagnostics that are kept. */
 export type Hint = string | (() => string);
@@ -104,11 +104,6 @@ export function createReport<Code extends string = never>(
       return spent <= RULES_MAX;
     },
   };
-}
-
-/** Returns a text as one line: line feeds and tabs become spaces, hidden characters become escapes. */
-export function singleLine(text: string): string {
-  return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
 }
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {

@@ -11,8 +11,9 @@
  * - phase-names.ts: by which keys a phase can be named, and when a key names none
  * - json-schema.ts, schema-sample.ts: which values a schema accepts as far as its JSON Schema says, and examples for agents
  * - routed-definition.ts: the definition of a routed workflow, and when two step names are the same
- * - names.ts: which ids, types and paths from outside are accepted, which characters are escaped, and which
- *   files are never shown to agents because they hold secrets
+ * - names.ts: which ids, types and paths from outside are accepted, and which files are never shown to agents
+ *   because they hold secrets
+ * - hidden.ts: which characters are escaped
  * - field-types.ts: the words for field types, and when a value is blank
  * - json.ts: canonical JSON, digests and revisions
  * - json-source.ts, yaml.ts: which JSON and YAML is accepted, with the position of every value

@@ -369,7 +369,7 @@ describe("phasegate waive", () => {
     }
     expect(await run("waive", sessionId, "--state", state)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("nobody is named"),
+      stderr: expect.stringContaining("this decision must be signed"),
     });
   });
 

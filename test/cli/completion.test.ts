@@ -19,7 +19,7 @@ describe("phasegate completion", () => {
     expect(complete("phasegate", "in")).toEqual(["init", "inbox", "inspect"]);
     expect(complete("phasegate", "sessions", "--st")).toEqual(["--state", "--status", "--stuck"]);
     expect(complete("phasegate", "sessions", "--status", "")).toEqual([
-      ...["active", "paused", "completed", "failed", "working", "refused", "needs_you", "done"],
+      ...["active", "paused", "completed", "failed", "working", "refused", "needs_you", "done", "waived"],
     ]);
     expect(complete("phasegate", "sessions", "--state", "")).toEqual([""]);
     expect(complete("phasegate", "gate", "fr")).toEqual(["freeze"]);
@@ -28,17 +28,17 @@ describe("phasegate completion", () => {
 
   it("names each command and the values of options in zsh and fish, with what they are", async () => {
     const [zsh, fish] = [await scriptFor("zsh"), await scriptFor("fish")];
-    const names = [...(await run("--help")).stdout.matchAll(/^ {2}([a-z-]+) [[<]/gm)].map(([, name]) => name);
+    const names = [...(await run("--help")).stdout.matchAll(/^ {2}([a-z-]+) {2,}[a-z]/gm)].map(([, name]) => name);
     expect(names.length).toBeGreaterThan(30);
     for (const name of names.filter((one) => one !== "help")) {
       expect(zsh).toMatch(new RegExp(`'${name}:[^']+'`));
       expect(fish).toContain(`-f -a ${name} -d '`);
     }
     expect(zsh).toContain(
-      "'*--status[only sessions of this status]:value:(active paused completed failed working refused needs_you done)'",
+      "'*--status[only sessions of this status]:value:(active paused completed failed working refused needs_you done waived)'",
     );
     expect(fish).toContain(
-      "from sessions' -l status -x -a 'active paused completed failed working refused needs_you done' -d 'only sessions of",
+      "from sessions' -l status -x -a 'active paused completed failed working refused needs_you done waived' -d 'only sessions of",
     );
     // No quote is open at the end of a line.
     for (const line of `${zsh}${fish}`.split("\n")) expect(line.split("'").length % 2).toBe(1);

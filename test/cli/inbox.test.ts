@@ -1,14 +1,19 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { runCli } from "../../src/cli/cli.js";
 import { widthOf } from "../../src/cli/layout.js";
+import { userName } from "../../src/cli/terminal.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { stubHome } from "./own-home.js";
 import { atTerminal, run } from "./run-cli.js";
 import { sessionsOfAllKinds } from "./sessions-of-all-kinds.js";
 import { waitingSession } from "./waiting-session.js";
 
+beforeEach(async () => {
+  await stubHome();
+});
 afterEach(() => {
   vi.unstubAllEnvs();
 });
@@ -28,12 +33,23 @@ describe("phasegate inbox", () => {
     const { state, ids } = await allKinds();
     const { code, stdout } = await run("inbox", "--state", state);
     expect(code).toBe(0);
-    const key = "--key KEY.pem --approvers approvers.json";
+    const key = (name: string) => `--key ~/.keys/${name}.pem`;
+    const approver = "--approvers approvers.json";
+    const firstFor = (name: string) => [
+      `|phasegate keygen --out ~/.keys/${name}.pem`,
+      `|phasegate approvers add ${name} ${key(name)} ${approver}`,
+    ];
+    const user = userName();
     expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
+      "First, once, add a key of yours to the approvers:",
+      ...firstFor(user),
+      ...firstFor("ann"),
+      `|The server needs the same approvers: --approvers ${resolve("approvers.json")}`,
+      "",
       "ASKED|WAITS FOR|PHASE|TARGET|QUESTION|ANSWER",
-      `2026-03-04 05:09:07Z|approval|1 Plan|文档/支付网关设计说明书.md|Is this plan good enough to build on it for a whole month, with all of its risks?|phasegate approve ${ids.approval} --state ${state} ${key}`,
-      `2026-03-04 05:10:07Z|waiver|2 Build and measure|src/legacy.c|no tool for this language|phasegate waive ${ids.waiver} --state ${state} --by NAME`,
-      `2026-03-04 05:14:07Z|approval by ann|Dig|GARDEN|Deep enough?|phasegate approve id-8 --state ${state} ${key}`,
+      `2026-03-04 05:09:07Z|approval|1 Plan|文档/支付网关设计说明书.md|Is this plan good enough to build on it for a whole month, with all of its risks?|phasegate approve ${ids.approval} --state ${state} ${approver} ${key(user)}`,
+      `2026-03-04 05:10:07Z|waiver|2 Build and measure|src/legacy.c|no tool for this language|phasegate waive ${ids.waiver} --state ${state} --by ${user}`,
+      `2026-03-04 05:14:07Z|approval by ann|Dig|GARDEN|Deep enough?|phasegate approve id-8 --state ${state} ${approver} ${key("ann")}`,
       "",
     ]);
     const json = JSON.parse((await run("inbox", "--state", state, "--json")).stdout);
@@ -41,8 +57,8 @@ describe("phasegate inbox", () => {
       count: 3,
       items: [
         { what: "approval", sessionId: ids.approval, askedAt: "2026-03-04T05:09:07.000Z" },
-        { what: "waiver", answer: `phasegate waive ${ids.waiver} --state ${state} --by NAME` },
-        { kind: "routed", approvers: ["ann"] },
+        { what: "waiver", answer: `phasegate waive ${ids.waiver} --state ${state} --by ${user}` },
+        { kind: "routed", approvers: ["ann"], first: firstFor("ann").map((line) => line.slice(1)) },
       ],
     });
   });
@@ -51,14 +67,15 @@ describe("phasegate inbox", () => {
     const { state, ids } = await allKinds();
     vi.stubEnv("PHASEGATE_STATE", state);
     vi.stubEnv("PHASEGATE_APPROVERS", undefined);
-    const narrow = (await atTerminal(80, "inbox")).stdout.split("\n");
+    const table = (text: string) => text.slice(text.indexOf("ASKED")).split("\n");
+    const narrow = table((await atTerminal(80, "inbox")).stdout);
     expect(narrow[0]).toMatch(/^ASKED +WAITS FOR +PHASE +TARGET +QUESTION$/);
     expect(narrow[1]).toMatch(/^2h ago +approval +1 Plan +文档…/);
-    expect(narrow[4]).toBe(`  phasegate waive ${ids.waiver.slice(-8)} --by NAME`);
+    expect(narrow[4]).toBe(`  phasegate waive ${ids.waiver.slice(-8)} --by ${userName()}`);
     for (const line of narrow.filter((text) => !text.startsWith("  "))) expect(widthOf(line)).toBeLessThanOrEqual(80);
-    const wide = (await atTerminal(200, "inbox")).stdout.split("\n");
+    const wide = table((await atTerminal(200, "inbox")).stdout);
     expect(wide[2]).toMatch(
-      new RegExp(`no tool for this language +phasegate waive ${ids.waiver.slice(-8)} --by NAME$`),
+      new RegExp(`no tool for this language +phasegate waive ${ids.waiver.slice(-8)} --by ${userName()}$`),
     );
     expect(wide).toHaveLength(5);
   });
@@ -108,10 +125,10 @@ it("the answers are commands that work", async () => {
   const { state, sessionId, keyFile, approvers, standing } = await waitingSession();
   const { stdout } = await run("inbox", "--state", state, "--approvers", approvers);
   const [, line = ""] = /phasegate (approve .*)$/m.exec(stdout) ?? [];
-  expect(line).toBe(`approve ${sessionId} --state ${state} --approvers ${approvers} --key KEY.pem`);
+  expect(line).toBe(`approve ${sessionId} --state ${state} --approvers ${approvers} --key ~/.keys/ann.pem`);
   const [first] = JSON.parse((await run("inbox", "--state", state, "--json")).stdout).items;
   const { evidenceHash = "" } = (await standing()).awaiting ?? {};
-  const args = line.replace("KEY.pem", await keyFile("ann")).split(" ");
+  const args = line.replace("~/.keys/ann.pem", await keyFile("ann")).split(" ");
   expect(await run(...args, "--yes", "--evidence-hash", evidenceHash)).toMatchObject({ code: 0 });
   expect(first).toMatchObject({ approvers: ["ann", "bob"] });
   expect((await run("inbox", "--state", state)).stdout).toBe("nothing waits for a person\n");

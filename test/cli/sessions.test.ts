@@ -203,6 +203,20 @@ describe("phasegate sessions", () => {
     expect(new Set(sessions.map(({ sessionId }: { sessionId: string }) => sessionId)).size).toBe(101);
   });
 
+  it("counts at the end of a long list at a terminal how its sessions stand", async () => {
+    const state = await stateOf(async (engine, clock) => {
+      await paused(engine, clock);
+      for (let index = 0; index < 20; index += 1) {
+        await engine.start({ workflowType: "two_phases", target: `src/${index}.ts` });
+      }
+    });
+    const last = async (...flags: string[]) =>
+      (await atTerminal(80, "sessions", "--state", state, ...flags)).stdout.trim().split("\n").at(-1);
+    expect(await last()).toBe("21 sessions: 20 working, 1 paused, 20 stuck (--stuck)");
+    expect(await last("--limit", "20")).toBe("20 of 21 sessions");
+    expect((await run("sessions", "--state", state)).stdout).toMatch(/\n21 sessions\n$/);
+  });
+
   it("does not change a folder without sessions", async () => {
     const folder = await temporaryFolder();
     const refused = await run("sessions", "--state", folder);
@@ -230,15 +244,15 @@ describe("phasegate show", () => {
         "▶ Phase 2: Ship",
         "",
         "Phase 2: Ship",
-        "  attempt 1  active       2026-03-04 05:09:12Z",
+        "  attempt 1  paused       2026-03-04 05:09:12Z",
         "    · 2026-03-04 05:09:12Z  paused: waiting for a key",
         "",
         "Phase 1: Build",
-        "  attempt 2  completed    2026-03-04 05:08:12Z  1m",
+        "  attempt 2  passed       2026-03-04 05:08:12Z  1m",
         `    evidence ${hashEvidence(built)}`,
         "    │ summary: added the parser",
         "    │ tests_pass: true",
-        "  attempt 1  failed       2026-03-04 05:06:07Z  2m 5s",
+        "  attempt 1  refused      2026-03-04 05:06:07Z  2m 5s",
         "    · tests_pass",
         `    evidence ${hashEvidence({ summary: "\u001b[31mx" })}`,
         '    │ summary: "\\u001b[31mx"',

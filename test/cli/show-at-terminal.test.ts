@@ -1,7 +1,9 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { evidenceLines } from "../../src/cli/attempts.js";
 import { widthOf, wrapped } from "../../src/cli/layout.js";
+import { userName } from "../../src/cli/terminal.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { stubHome } from "./own-home.js";
 import { atTerminal, run } from "./run-cli.js";
 import { sessionsOfAllKinds } from "./sessions-of-all-kinds.js";
 import { waitingSession } from "./waiting-session.js";
@@ -19,6 +21,11 @@ async function allKinds() {
   };
   return { ...made, state, show };
 }
+
+beforeEach(async () => {
+  await stubHome();
+  return () => void vi.unstubAllEnvs();
+});
 
 describe("phasegate show at a terminal", () => {
   it("begins with how the session stands and why", async () => {
@@ -44,15 +51,19 @@ describe("phasegate show at a terminal", () => {
       "  question  Is this plan good enough to build on it for a whole month, with all\n" +
         "            of its risks?\n",
     );
-    const options = `${ids.approval.slice(-8)} --state ${state} --key KEY.pem --approvers approvers.json`;
+    const key = `--key ~/.keys/${userName()}.pem`;
+    const options = `${ids.approval.slice(-8)} --state ${state} --approvers approvers.json ${key}`;
+    expect(text).toMatch(
+      /\n {2}first {5}phasegate keygen .*\n {12}phasegate approvers add .*\n {12}The server needs the same approvers:\s+--approvers\s+\S+\n {2}answer /,
+    );
     expect(text).toContain(`  answer    phasegate approve ${options}\n            phasegate deny ${options}\n`);
     expect(await show(ids.garden)).toMatch(
       /status {4}Waits for ann to approve Dig\n {2}step {6}Dig\n {2}question {2}Deep enough\?\n/,
     );
-    const waiver = `${ids.waiver.slice(-8)} --state ${state} --by NAME`;
+    const waiver = `${ids.waiver.slice(-8)} --state ${state} --by ${userName()}`;
     expect(await show(ids.waiver)).toMatch(
       new RegExp(
-        " {2}reason {4}no tool for this language\\n {2}request .*\\n" +
+        " {2}reason {4}no tool for this language\\n {2}asked .*\\n {2}request .*\\n" +
           ` {2}answer {4}phasegate waive ${waiver}\\n {12}phasegate deny ${waiver}\\n`,
       ),
     );
@@ -65,7 +76,7 @@ describe("phasegate show at a terminal", () => {
       await session.retryPhase(2, { as: "agent" });
       for (let time = 0; time < 3; time += 1) await session.completePhase(2, { built: true, coverage: round + time });
     }
-    const retry = (id: string) => `  answer    phasegate retry ${id} --state ${state} --by NAME\n`;
+    const retry = (id: string) => `  answer    phasegate retry ${id} --state ${state} --by ${userName()}\n`;
     expect(await show(ids.failed)).toContain(retry(ids.failed.slice(-8)));
     expect((await run("show", ids.failed, "--state", state)).stdout).toContain(retry(ids.failed));
   });
@@ -77,7 +88,7 @@ describe("phasegate show at a terminal", () => {
     );
     const attempts = [...(await show(ids.refused)).matchAll(/^ {2}attempt (\d) +(\w+)/gm)];
     expect(attempts.map(([, number, status]) => `${number} ${status}`)).toEqual([
-      ...["3 active", "2 failed", "1 failed", "1 skipped"],
+      ...["3 next", "2 refused", "1 refused", "1 skipped"],
     ]);
   });
 });

@@ -129,9 +129,9 @@ test("the page imports what it says to the server, as types, and two files of co
     "src/read/model.ts": "export interface Row { readonly id: string }",
     "src/inspector/page/row.ts": 'import type { Row } from "../../read/model.js";\nexport type Shown = Row;',
     "src/read/filter.ts": "export const FILTERS = 1;",
-    "src/workflow/names.ts": "export const HIDDEN = 1;",
+    "src/workflow/hidden.ts": "export const HIDDEN = 1;",
     "src/inspector/page/shared.ts":
-      'export { FILTERS } from "../../read/filter.js";\nexport { HIDDEN } from "../../workflow/names.js";',
+      'export { FILTERS } from "../../read/filter.js";\nexport { HIDDEN } from "../../workflow/hidden.js";',
     "src/inspector/page/code.ts": 'export { code } from "../wire.js";',
     "src/inspector/page/server.ts":
       'import type { Inspector } from "../inspector.js";\nexport type Server = Inspector;',

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { saysNothing, visibleText } from "../../src/workflow/field-types.js";
+import { escapeHidden, singleLine } from "../../src/workflow/hidden.js";
 import type { JsonValue } from "../../src/workflow/json.js";
-import { escapeHidden, shown } from "../../src/workflow/names.js";
-import { singleLine } from "../../src/workflow/report.js";
+import { shown } from "../../src/workflow/names.js";
 
 /** Unicode classes of invisible characters. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}]/u;

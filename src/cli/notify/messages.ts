@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { EngineNotifications, SessionNotification } from "../../phased/notifications.js";
 import type { InstanceNotification, RoutedNotificationMap } from "../../routed/notifications.js";
 import { linkTo } from "../../runtime/notifier.js";
-import { singleLine } from "../../workflow/report.js";
+import { singleLine } from "../../workflow/hidden.js";
 
 /** The type, the time and the data are members of a payload of Standard Webhooks. */
 export interface Message {

@@ -1,7 +1,16 @@
 /** The attempts of a phased session, newest first; and what gates found: problems, what verifiers saw, notes. */
 import { useEffect } from "preact/hooks";
 import { excerpt } from "../../gate/excerpt.js";
-import type { AttemptDetail, AttemptLine, AttemptList, AttemptNote, Problem, Verification } from "../../read/model.js";
+import { attemptWord } from "../../read/attempt-words.js";
+import type {
+  AttemptDetail,
+  AttemptLine,
+  AttemptList,
+  AttemptNote,
+  PhaseLine,
+  Problem,
+  Verification,
+} from "../../read/model.js";
 import { type NotedText, notedTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
 import { usePages } from "./records.js";
@@ -140,14 +149,14 @@ export function NotedList({ items = [], title }: Findings<NotedText>) {
 interface AttemptsProps {
   readonly id: string;
   readonly version: number;
-  readonly names: ReadonlyMap<number, string>;
+  readonly phases: readonly Pick<PhaseLine, "number" | "name" | "state">[];
   /** The phase whose attempt waits for a person. */
   readonly waitingPhase?: number;
   /** The checks of the gate that run now. */
   readonly verifying?: readonly string[];
 }
 
-export function Attempts({ id, version, names, waitingPhase, verifying }: AttemptsProps) {
+export function Attempts({ id, version, phases, waitingPhase, verifying }: AttemptsProps) {
   const { items, older, ...pages } = usePages<AttemptLine, AttemptList>(
     `sessions/${id}/attempts`,
     version,
@@ -165,17 +174,18 @@ export function Attempts({ id, version, names, waitingPhase, verifying }: Attemp
   if (pages.isEmpty) return <Empty>There are no attempts.</Empty>;
   const summary = (attempt: AttemptLine) => {
     const { phase, gone, startedAt, durationSeconds, problems = [] } = attempt;
-    const state = stateOf(attempt, phase === waitingPhase, verifying !== undefined);
+    const at = gone === undefined ? phases.find(({ number }) => number === phase) : undefined;
+    const word = attemptWord(attempt, at?.state, verifying !== undefined);
     return (
       <>
-        <State of={state} />
+        <State of={word} />
         <span>
-          Phase {phase} <Line text={gone ?? names.get(phase) ?? ""} max={80} />
+          Phase {phase} <Line text={gone ?? at?.name ?? ""} max={80} />
           {gone !== undefined && <span class="quiet"> (gone)</span>}
           <span class="quiet">
             {" "}
             attempt {attempt.attempt}
-            {state === "verifying" && <Line before=", runs " text={verifying?.join(", ")} max={200} />}
+            {word === "verifying" && <Line before=", runs " text={verifying?.join(", ")} max={200} />}
             {problems.length > 0 && `, ${counted(problems.length, "problem")}`}
           </span>
         </span>
@@ -205,22 +215,6 @@ export function Attempts({ id, version, names, waitingPhase, verifying }: Attemp
       {pages.more}
     </>
   );
-}
-
-function stateOf(
-  { status, problems, verification, notes = [] }: AttemptLine,
-  isWaiting: boolean,
-  isVerifying: boolean,
-) {
-  if (status === "completed") return "passed";
-  if (status === "failed") {
-    const isDenied = notes.some(({ event }) => event === "denied") && verification === undefined;
-    return isDenied ? "denied" : "refused";
-  }
-  if (status !== "active") return status;
-  if (isVerifying) return "verifying";
-  if (isWaiting) return "waiting";
-  return problems === undefined ? "working" : "refused";
 }
 
 interface AttemptProps {

@@ -155,7 +155,6 @@ function Facts({ detail }: { readonly detail: ShownDetail }) {
 function Phased({ detail }: { readonly detail: PhasedDetail }) {
   const { summary, version, phases, drawing, options, children, plan, awaiting, verifying, replays } = detail;
   const { sessionId: id } = summary;
-  const names = new Map(phases.map(({ number, name }) => [number, name]));
   return (
     <div class="columns">
       <section aria-labelledby="phases">
@@ -174,7 +173,13 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
         <Tabs
           tabs={{
             Attempts: (
-              <Attempts id={id} version={version} names={names} waitingPhase={awaiting?.phase} verifying={verifying} />
+              <Attempts
+                id={id}
+                version={version}
+                phases={phases}
+                waitingPhase={awaiting?.phase}
+                verifying={verifying}
+              />
             ),
             Log: <Log id={id} version={version} replays={replays} />,
             Audit: <Audit id={id} version={version} />,

@@ -5,7 +5,7 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Standing as SessionStanding } from "../../read/standing.js";
-import { HIDDEN } from "../../workflow/names.js";
+import { HIDDEN } from "../../workflow/hidden.js";
 
 /** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is not hidden. */
 export function visible(text: string): string {
@@ -197,8 +197,8 @@ const TONES = {
   good: ["completed", "done", "passed", "ok"],
   bad: ["failed", "broken", "denied"],
   refused: ["refused"],
-  warn: ["waiting", "paused", "overridden", "warning"],
-  hollow: ["ahead", "skipped"],
+  warn: ["waiting", "paused", "overridden", "waived", "warning"],
+  hollow: ["ahead", "skipped", "next"],
 };
 
 /** Returns the class that has the colours of a state. */

@@ -3,9 +3,8 @@
  * blocks of JSON that are declared as data; outside of them are only this file's sentences and the workflow's own text.
  */
 import { PhasegateError } from "../../errors.js";
+import { escapeHidden, singleLine } from "../../workflow/hidden.js";
 import type { JsonObject } from "../../workflow/json.js";
-import { escapeHidden } from "../../workflow/names.js";
-import { singleLine } from "../../workflow/report.js";
 import { FINISH, plainName, type RoutedDefinition } from "../../workflow/routed-definition.js";
 import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry, STATUS_WORDS } from "./request.js";
 

@@ -3,9 +3,10 @@
  * line. And the arguments of the prompt that starts a workflow, with the values to propose for them.
  */
 import { describeOptions } from "../../rules/options.js";
+import { escapeHidden } from "../../workflow/hidden.js";
 import { isJsonObject, type JsonValue, ownValue } from "../../workflow/json.js";
 import { isAccepted, listOf } from "../../workflow/json-schema-values.js";
-import { escapeHidden, shown } from "../../workflow/names.js";
+import { shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
 import { startCall } from "./lists.js";

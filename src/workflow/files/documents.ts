@@ -6,7 +6,8 @@
 
 import { linesOf } from "../diagnostic.js";
 import { codeSpans, paragraphsIn, withoutAtEnd } from "../from-markdown.js";
-import { HIDDEN, keptBack, nearest, shown } from "../names.js";
+import { HIDDEN } from "../hidden.js";
+import { keptBack, nearest, shown } from "../names.js";
 import type { Report } from "../report.js";
 import { fileOf, linksIn } from "./links.js";
 import { resolvePath } from "./routed-includes.js";

@@ -6,7 +6,8 @@ import { isPhasegateError } from "../../errors.js";
 import { type FullClock, systemClock } from "../../ports/clock.js";
 import { type Diagnostic, linesOf, unreadable } from "../diagnostic.js";
 import type { Spot } from "../file-schema.js";
-import { HIDDEN, parseRelativePath } from "../names.js";
+import { HIDDEN } from "../hidden.js";
+import { parseRelativePath } from "../names.js";
 import type { Report } from "../report.js";
 
 /** The file that makes a folder a workflow. */

@@ -11,7 +11,8 @@ import { join, resolve } from "node:path";
 import { PhasegateError } from "../../errors.js";
 import { isInside } from "../../sandbox/resolve.js";
 import { openSandbox, type Sandbox } from "../../sandbox/sandbox.js";
-import { escapeHidden, keptBack, orNearest, parseRelativePath, shown } from "../../workflow/names.js";
+import { escapeHidden } from "../../workflow/hidden.js";
+import { keptBack, orNearest, parseRelativePath, shown } from "../../workflow/names.js";
 
 /** A file or folder of a workspace, named by its root and never by its absolute path. */
 export interface Location {
