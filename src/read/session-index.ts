@@ -2,9 +2,9 @@
  * The sessions that somebody may see, as they were read last: lists are sorted, searched and counted in them. They are read once,
  * and then again one by one as they change, by those who hear of the changes.
  */
-import type { BrokenSession, ListedSession } from "../engine/lists.js";
 import { LIVING } from "../phased/options.js";
 import { defined } from "../workflow/json.js";
+import type { BrokenSession, ListedSession } from "./model.js";
 import type { Source } from "./sources.js";
 
 /** As many sessions of each kind are read, the newest. */

@@ -409,6 +409,25 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(passed.passed).toBe(true);
     });
 
+    it("finds what was waived: by the word, the field, and who has granted it", async () => {
+      const { page } = tab;
+      await tab.visit("sessions?text=waived");
+      await page.getByText("No session matches these filters.").waitFor();
+      const asked = await world.engine.session(ids.waiver).waiver();
+      await world.engine.session(ids.waiver).waive({ by: "Zoë", request: asked?.request ?? "", note: "Once." });
+      // What is waived now comes into the list that asks for it.
+      await shows(["src/legacy/driver.c"]);
+      await page.locator(".tag").getByText("waived").waitFor();
+      for (const text of ["waiver", "coverage", "zoë"]) {
+        await page.getByLabel("Search").fill(text);
+        await page.waitForURL((url) => url.searchParams.get("text") === text);
+        await shows(["src/legacy/driver.c"]);
+      }
+      await world.engine.session(ids.waiver).completePhase(3, { commit: "9bd0c11" });
+      await tab.visit("sessions?text=coverage");
+      await shows(["src/legacy/driver.c"]);
+    });
+
     it("does what the host may do, once it has asked who and why", async () => {
       const { page } = tab;
       await tab.visit(`sessions/${ids.fresh}`);

@@ -1,6 +1,7 @@
 /** The rows of the list of sessions, of which only those on the screen are in the document. */
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { waivedWords } from "../../read/filter.js";
 import type { BrokenSession, ListedSession } from "../../read/model.js";
 import { orderOf, type Sort } from "../../read/order.js";
 import { standingOf, standingText } from "../../read/standing.js";
@@ -178,7 +179,14 @@ function Row({ session, index }: { readonly session: ListedSession; readonly ind
         </a>
       </th>
       <td class="c-phase">
-        <Progress of={session} />
+        <span class="progress">
+          <Progress of={session} />
+          {session.waived && (
+            <span class="tag" title={line(waivedWords(session) ?? "")}>
+              waived
+            </span>
+          )}
+        </span>
       </td>
       <td class="c-workflow" title={line(workflowType)}>
         <Line text={workflowName} max={80} />
@@ -223,13 +231,17 @@ const SEGMENTS_MAX = 12;
 function Progress({ of: session }: { readonly of: ListedSession }) {
   const { status, current, total, phaseName } = session;
   if (typeof current === "string" || total === undefined)
-    return <Line text={typeof current === "string" ? current : `phase ${current}`} max={80} />;
+    return (
+      <span>
+        <Line text={typeof current === "string" ? current : `phase ${current}`} max={80} />
+      </span>
+    );
   const isDone = status === "completed";
   const done = isDone ? total : current - 1;
   const standing = `is-${standingOf(session)}`;
   return (
-    <span class="progress" title={`${current} of ${total}`}>
-      <span class={`bar ${standing}`} aria-hidden="true">
+    <>
+      <span class={`bar ${standing}`} aria-hidden="true" title={`${current} of ${total}`}>
         {total > SEGMENTS_MAX ? (
           <i class="done" style={{ flexGrow: 0, flexBasis: `${(100 * done) / total}%` }} />
         ) : (
@@ -246,7 +258,7 @@ function Progress({ of: session }: { readonly of: ListedSession }) {
         </span>
       )}
       <span class="unseen"> of {total}</span>
-    </span>
+    </>
   );
 }
 

@@ -180,7 +180,7 @@ function Filters() {
           ref={field}
           value={value("text")}
           onInput={type("text")}
-          placeholder="Search targets, phases, owners, workflows, ids"
+          placeholder="Search targets, phases, owners, workflows, waivers, ids"
         />
       </label>
       <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
