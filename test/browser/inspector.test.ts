@@ -471,20 +471,23 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await tab.page.getByRole("link", { name: "src/after.ts" }).waitFor();
     });
 
-    it("from the start: nothing is missed between what is read first and the stream of changes", async () => {
+    it("from the start: the list does not wait for the stream of changes, and nothing is missed in between", async () => {
       await begin();
       const { page } = tab;
-      let isHeld = false;
+      let release = () => {};
+      const isReleased = new Promise<void>((resolve) => {
+        release = resolve;
+      });
       await page.route("**/api/events", async (route) => {
-        isHeld = true;
-        await new Promise((resolve) => setTimeout(resolve, 1000));
+        await isReleased;
         await route.continue();
       });
-      const opening = tab.visit("sessions");
-      await expect.poll(() => isHeld, { timeout: 20_000 }).toBe(true);
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      await tab.visit("sessions");
+      await expect.poll(() => rows().count()).toBe(8);
       await start("src/meanwhile.ts");
-      await opening;
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      expect(await rows().count()).toBe(8);
+      release();
       await page.getByRole("link", { name: "src/meanwhile.ts" }).waitFor();
       expect(tab.problems).toEqual([]);
     });
@@ -577,6 +580,38 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(await violations(tab.page)).toEqual([]);
       await before.close();
       expect(tab.problems).toEqual([]);
+    });
+
+    it("with logs that are damaged before their last commit: each is marked once the logs are read", async () => {
+      class DamagedStorage extends MemoryStorage {
+        readonly changed = new Set<string>();
+        override async *log(...given: Parameters<MemoryStorage["log"]>) {
+          for await (const commit of super.log(...given)) {
+            const isDamaged = commit.version === 2 && this.changed.has(commit.sessionId);
+            yield isDamaged ? { ...commit, body: `${commit.body} ` } : commit;
+          }
+        }
+      }
+      const storage = new DamagedStorage();
+      world = await inspect({ storage });
+      ids = await populate(world);
+      storage.changed.add(ids.refused).add(ids.instance).add(ids.recorded);
+      tab = await openTab(browser, world);
+      await tab.visit("sessions");
+      await tab.page.getByText("3 sessions can’t be trusted:").waitFor();
+      const damaged = tab.page.locator(".damaged");
+      await expect.poll(() => damaged.count()).toBe(3);
+      await expect.poll(() => rows().count()).toBe(8);
+      expect(await damaged.first().innerText()).toMatch(/Damaged.*commit 2 of session .* was changed/s);
+      // A change of it does not hide the damage.
+      await world.engine.session(ids.refused).pause({ by: "cat" });
+      await start("src/later.ts");
+      await tab.page.getByRole("link", { name: "src/later.ts" }).waitFor();
+      await expect.poll(() => damaged.count()).toBe(3);
+      await damaged.getByRole("link", { name: ids.refused }).click();
+      await tab.page.getByText("This session can’t be shown: TAMPERED").waitFor();
+      expect(tab.problems).toEqual([]);
+      expect(world.errors).toEqual([]);
     });
 
     it("with phases that the newest revision does not have: they are gone, and their sessions are found by name", async () => {

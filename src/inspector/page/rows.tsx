@@ -213,7 +213,7 @@ function Damaged({ session, index }: { readonly session: BrokenSession; readonly
         <Standing of="damaged" word={code === "TAMPERED" ? "Damaged" : "Not shown"} />
       </td>
       <th scope="row" class="c-target">
-        <a href={href(["sessions", sessionId])}>
+        <a href={href(["sessions", sessionId])} aria-label={line(sessionId, 1000)}>
           <MiddleCut text={sessionId} />
         </a>
       </th>

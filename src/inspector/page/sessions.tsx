@@ -1,6 +1,6 @@
 /** The list of sessions: how many there are, the search, the filters. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { FILTERS, filterOf, STUCK_SECONDS } from "../../read/filter.js";
 import type { BrokenSession } from "../../read/model.js";
 import { orderOf } from "../../read/order.js";
@@ -19,7 +19,8 @@ export function Sessions() {
   const sort = query.get("sort");
   const filter = filterOf(query);
   const asked = new URLSearchParams({ ...filter, ...(sort && { sort }) }).toString();
-  useEffect(() => {
+  // Asked for before the first frame is drawn.
+  useLayoutEffect(() => {
     readList(asked);
   }, [asked]);
   const { total, counts, broken, read, rows } = listed.value;
