@@ -113,6 +113,8 @@ export const waitingLine = z.object({
   /** Who may answer; anyone that the host accepts if missing. */
   approvers: z.optional(list(text)),
   askedAt: text,
+  /** Whose session it is: their agent asks. Missing if nobody was recorded. */
+  owner: maybeText,
   /** Names the request: an answer must name it again. */
   request: text,
 });

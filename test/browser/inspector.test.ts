@@ -72,7 +72,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
         .toEqual(["done", "done", "refused", "ahead"]);
       await expect
         .poll(() => page.locator(".attempt > summary .state").allInnerTexts())
-        .toEqual(["working", "refused", "refused", "passed", "passed", "refused", "refused"]);
+        .toEqual(["next", "refused", "refused", "passed", "passed", "refused", "refused"]);
       const newest = await page.locator(".attempt[open]").innerText();
       expect(newest).toContain("1 test fails");
       expect(newest).toContain("expected 3 rows, got 2");
@@ -283,6 +283,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(await page.locator(".attempt[open]").count()).toBe(1);
       await tab.visit(`sessions/${ids.paused}`);
       await page.locator(".why").getByText("Paused by cat: The release comes first.").waitFor();
+      await expect.poll(() => page.locator(".attempt > summary .state").allInnerTexts()).toEqual(["paused"]);
       await tab.visit(`sessions/${ids.instance}`);
       await expect.poll(() => page.locator("h1").innerText()).toBe(`SUPPORT ${ids.instance.split("-").at(-1)}`);
     });
@@ -426,6 +427,10 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await world.engine.session(ids.waiver).completePhase(3, { commit: "9bd0c11" });
       await tab.visit("sessions?text=coverage");
       await shows(["src/legacy/driver.c"]);
+      await tab.visit(`sessions/${ids.waiver}`);
+      const words = page.locator(".attempt > summary");
+      await expect.poll(() => words.first().innerText()).toMatch(/^working\s+Phase 4 Ship/);
+      expect(await words.nth(1).innerText()).toMatch(/^waived\s+Phase 3 .* attempt 2, passed without coverage/);
     });
 
     it("does what the host may do, once it has asked who and why", async () => {

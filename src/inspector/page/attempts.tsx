@@ -1,7 +1,15 @@
 /** The attempts of a phased session, newest first; and what gates found: problems, what verifiers saw, notes. */
 import { useEffect } from "preact/hooks";
 import { excerpt } from "../../gate/excerpt.js";
-import type { AttemptDetail, AttemptLine, AttemptList, AttemptNote, Problem, Verification } from "../../read/model.js";
+import type {
+  AttemptDetail,
+  AttemptLine,
+  AttemptList,
+  AttemptNote,
+  PhaseLine,
+  Problem,
+  Verification,
+} from "../../read/model.js";
 import { type NotedText, notedTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
 import { usePages } from "./records.js";
@@ -141,13 +149,15 @@ interface AttemptsProps {
   readonly id: string;
   readonly version: number;
   readonly names: ReadonlyMap<number, string>;
+  /** The state of the phase that the session is at. */
+  readonly state?: PhaseLine["state"];
   /** The phase whose attempt waits for a person. */
   readonly waitingPhase?: number;
   /** The checks of the gate that run now. */
   readonly verifying?: readonly string[];
 }
 
-export function Attempts({ id, version, names, waitingPhase, verifying }: AttemptsProps) {
+export function Attempts({ id, version, names, state, waitingPhase, verifying }: AttemptsProps) {
   const { items, older, ...pages } = usePages<AttemptLine, AttemptList>(
     `sessions/${id}/attempts`,
     version,
@@ -164,19 +174,22 @@ export function Attempts({ id, version, names, waitingPhase, verifying }: Attemp
   }, [named, oldest]);
   if (pages.isEmpty) return <Empty>There are no attempts.</Empty>;
   const summary = (attempt: AttemptLine) => {
-    const { phase, gone, startedAt, durationSeconds, problems = [] } = attempt;
-    const state = stateOf(attempt, phase === waitingPhase, verifying !== undefined);
+    const { phase, gone, startedAt, durationSeconds, problems = [], waived = [] } = attempt;
+    const word = wordOf(attempt, { state, isWaiting: phase === waitingPhase, isVerifying: verifying !== undefined });
     return (
       <>
-        <State of={state} />
+        <State of={word} />
         <span>
           Phase {phase} <Line text={gone ?? names.get(phase) ?? ""} max={80} />
           {gone !== undefined && <span class="quiet"> (gone)</span>}
           <span class="quiet">
             {" "}
             attempt {attempt.attempt}
-            {state === "verifying" && <Line before=", runs " text={verifying?.join(", ")} max={200} />}
+            {word === "verifying" && <Line before=", runs " text={verifying?.join(", ")} max={200} />}
             {problems.length > 0 && `, ${counted(problems.length, "problem")}`}
+            {word === "waived" && (
+              <Line before=", passed without " text={waived.flatMap(({ fields }) => fields).join(", ")} max={200} />
+            )}
           </span>
         </span>
         <span class="quiet right">
@@ -207,20 +220,26 @@ export function Attempts({ id, version, names, waitingPhase, verifying }: Attemp
   );
 }
 
-function stateOf(
-  { status, problems, verification, notes = [] }: AttemptLine,
-  isWaiting: boolean,
-  isVerifying: boolean,
-) {
-  if (status === "completed") return "passed";
+interface Now {
+  /** The state of the phase that the session is at. */
+  readonly state: PhaseLine["state"] | undefined;
+  readonly isWaiting: boolean;
+  readonly isVerifying: boolean;
+}
+
+/** Returns an attempt in a word. Nothing was submitted in an open one: it is as its phase is, and after a refusal the next one. */
+function wordOf({ status, problems, verification, waived, notes = [] }: AttemptLine, now: Now): string {
+  if (status === "completed") return waived === undefined ? "passed" : "waived";
   if (status === "failed") {
     const isDenied = notes.some(({ event }) => event === "denied") && verification === undefined;
     return isDenied ? "denied" : "refused";
   }
   if (status !== "active") return status;
-  if (isVerifying) return "verifying";
-  if (isWaiting) return "waiting";
-  return problems === undefined ? "working" : "refused";
+  if (now.isVerifying) return "verifying";
+  if (now.isWaiting) return "waiting";
+  if (problems !== undefined) return "refused";
+  if (now.state === "refused") return "next";
+  return now.state === "paused" ? "paused" : "working";
 }
 
 interface AttemptProps {

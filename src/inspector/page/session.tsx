@@ -174,7 +174,11 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
         <Tabs
           tabs={{
             Attempts: (
-              <Attempts id={id} version={version} names={names} waitingPhase={awaiting?.phase} verifying={verifying} />
+              <Attempts
+                {...{ id, version, names, verifying }}
+                state={phases.find(({ state }) => NOW.has(state))?.state}
+                waitingPhase={awaiting?.phase}
+              />
             ),
             Log: <Log id={id} version={version} replays={replays} />,
             Audit: <Audit id={id} version={version} />,

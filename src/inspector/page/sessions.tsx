@@ -1,17 +1,16 @@
 /** The list of sessions: how many there are, the search, the filters. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { FILTERS, filterOf, STUCK_SECONDS } from "../../read/filter.js";
 import type { BrokenSession } from "../../read/model.js";
 import { orderOf } from "../../read/order.js";
 import { LISTED, STANDING_WORDS } from "../../read/standing.js";
-import type { WorkflowList } from "../wire.js";
-import { about, useData } from "./api.js";
-import { isSearchWanted } from "./keys.js";
+import { about } from "./api.js";
+import { Search, Select, useTyping, WorkflowSelect } from "./filters.js";
 import { listed, readList } from "./list.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { COLUMNS, Rows } from "./rows.js";
-import { counted, Line, line, number } from "./text.js";
+import { counted, Line, number } from "./text.js";
 import { Empty, Failed, Heading, Notice, Waiting } from "./view.js";
 
 export function Sessions() {
@@ -152,20 +151,7 @@ function Filters() {
   const { query } = place.value;
   const value = (name: FilterName) => query.get(name) ?? "";
   const set = (changes: Readonly<Record<string, string>>) => go(hrefWith(changes));
-  const typing = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const type = (name: string) => (event: { readonly currentTarget: HTMLInputElement }) => {
-    const text = event.currentTarget.value;
-    clearTimeout(typing.current);
-    typing.current = setTimeout(() => go(hrefWith({ [name]: text }), { replace: true }), 200);
-  };
-  useEffect(() => () => clearTimeout(typing.current), []);
-  const field = useRef<HTMLInputElement>(null);
-  const isWanted = isSearchWanted.value;
-  useEffect(() => {
-    if (!isWanted) return;
-    isSearchWanted.value = false;
-    field.current?.select();
-  }, [isWanted]);
+  const type = useTyping();
   const chosen = value("status") === "" ? [] : value("status").split(",");
   const toggle = (status: string) =>
     set({ status: LISTED.filter((one) => chosen.includes(one) !== (one === status)).join(",") });
@@ -173,17 +159,7 @@ function Filters() {
   const isOpen = useSignal(false);
   return (
     <search>
-      <label class="grow">
-        <span class="unseen">Search</span>
-        <input
-          type="search"
-          id="search"
-          ref={field}
-          value={value("text")}
-          onInput={type("text")}
-          placeholder="Search targets, phases, owners, workflows, waivers, ids"
-        />
-      </label>
+      <Search placeholder="Search targets, phases, owners, workflows, waivers, ids" />
       <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
         Filter
       </button>
@@ -282,38 +258,6 @@ function wordOf(name: FilterName, value: string): string {
   const words = new Map<string, string>(name in known ? known[name as keyof typeof known] : []);
   if (name !== "status") return words.get(value) ?? value;
   return LISTED.flatMap((one) => (value.split(",").includes(one) ? [STANDING_WORDS[one]] : [])).join(" or ");
-}
-
-interface SelectProps {
-  readonly label: string;
-  readonly options: readonly (readonly [string, string])[];
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-/** A choice of one option, or any. Another value in the URL is one option more. */
-function Select({ label, options, value, onChange }: SelectProps) {
-  const isOwn = value === "" || options.some(([option]) => option === value);
-  return (
-    <label>
-      <span>{label}</span>
-      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        <option value="">any</option>
-        {!isOwn && <option value={value}>{line(value, 40)}</option>}
-        {options.map(([option, text]) => (
-          <option value={option} key={option}>
-            {line(text, 40)}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-export function WorkflowSelect({ value, onChange }: Pick<SelectProps, "value" | "onChange">) {
-  const { data } = useData<WorkflowList>("workflows");
-  const types = [...new Set(data?.items.map(({ type }) => type))].sort();
-  return <Select label="Workflow" options={types.map((type) => [type, type])} value={value} onChange={onChange} />;
 }
 
 function NoRows({ isFiltered }: { readonly isFiltered: boolean }) {

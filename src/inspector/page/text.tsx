@@ -197,8 +197,8 @@ const TONES = {
   good: ["completed", "done", "passed", "ok"],
   bad: ["failed", "broken", "denied"],
   refused: ["refused"],
-  warn: ["waiting", "paused", "overridden", "warning"],
-  hollow: ["ahead", "skipped"],
+  warn: ["waiting", "paused", "overridden", "waived", "warning"],
+  hollow: ["ahead", "next", "skipped"],
 };
 
 /** Returns the class that has the colours of a state. */
