@@ -11,6 +11,7 @@ import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { LIVING, type LivingStatus, type Retention } from "./options.js";
 import { type CommandOf, exhausted, isWaiverOpen } from "./state/commands.js";
+import { isRefused } from "./state/head.js";
 import type { PhasedSession, SessionCommit } from "./state/machine.js";
 
 /** Returns a session's summary from its log; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
@@ -25,16 +26,14 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
     waiver: isWaiverOpen(head),
     host: isOpen && exhausted(head, context.options.limits) !== undefined,
   };
-  const { submission, waived = [], withWaivers = [] } = head;
-  // A waiver that was granted since may be all that was missing.
-  const isWaived = waived.some(({ version }) => version > (submission?.version ?? 0));
-  const isRefused = isOpen && submission !== undefined && !waits.approval && !isWaived;
+  const { waived = [], withWaivers = [] } = head;
+  const wasRefused = isOpen && !waits.approval && isRefused(head);
   return {
     ...waitingAs(summary, waits),
     revision: head.revision,
     ...(await namesOf(context, session)),
     ...(waived.length + withWaivers.length > 0 && { waived: true }),
-    ...(isRefused && { refused: { attempts: head.attempts, limit: context.options.limits.maxAttempts } }),
+    ...(wasRefused && { refused: { attempts: head.attempts, limit: context.options.limits.maxAttempts } }),
   };
 }
 

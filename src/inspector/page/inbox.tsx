@@ -5,7 +5,7 @@ import type { Inbox as Items, Waiting, WaitingLine } from "../../read/model.js";
 import { changesInbox, noteInbox, useData } from "./api.js";
 import { Search, Select, WorkflowSelect } from "./filters.js";
 import { go, href, hrefWith, place } from "./router.js";
-import { Ago, Line, line, number, State } from "./text.js";
+import { Ago, ends, Line, line, number, State } from "./text.js";
 import { type Children, Empty, Fold, Heading, List, Loading, Notice } from "./view.js";
 import { AnswerForm, Matter, type OnDone, WhoMay } from "./waiting.js";
 
@@ -164,7 +164,10 @@ function Done({ of: { said, line: last } }: { readonly of: Answered }) {
   return (
     <div class="done">
       <Notice role="status">
-        {said}: <a href={href(["sessions", last.sessionId])}>{line(last.target || last.sessionId, 120)}</a>
+        {said}:{" "}
+        <a href={href(["sessions", last.sessionId])}>
+          <bdi>{ends(last.target || last.sessionId)}</bdi>
+        </a>
       </Notice>
     </div>
   );
@@ -185,7 +188,7 @@ function Head({ of: waiting, isOpen, isGrouped }: HeadProps) {
       <State of="waiting" word={what} />
       <span>
         <Title>
-          <Line text={target || sessionId} max={120} />
+          <bdi>{ends(target || sessionId)}</bdi>
         </Title>{" "}
         <span class="quiet">
           {!isGrouped && [<Line key="workflow" text={workflowType} max={80} />, ", "]}

@@ -217,9 +217,11 @@ function Damaged({ session, index }: { readonly session: BrokenSession; readonly
           <MiddleCut text={sessionId} />
         </a>
       </th>
-      <td colSpan={COLUMNS.length - 2} class="c-why" title={line(message, 1000)}>
+      <td colSpan={COLUMNS.length - 3} class="c-why" title={line(message, 1000)}>
         {line(message)}
       </td>
+      {/* The last column is not on every screen. */}
+      <td class="c-started" />
     </tr>
   );
 }

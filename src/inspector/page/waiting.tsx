@@ -37,7 +37,7 @@ export function WaitingNow({ waiting, isWanted, onDone }: WaitingNowProps) {
 }
 
 export function WhoMay({ waiting: { approvers } }: { readonly waiting: WaitingLine }) {
-  return approvers === undefined ? null : <span class="quiet"> asked of {line(approvers.join(" or "), 200)}</span>;
+  return approvers === undefined ? null : <span class="quiet">, asked of {line(approvers.join(" or "), 200)}</span>;
 }
 
 export function Matter({ waiting }: { readonly waiting: Waiting }) {
