@@ -32,7 +32,8 @@ export function Sessions() {
       <Filters />
       {read?.state === "cut" && (
         <Notice>
-          These are the newest {number(read.sessions)} sessions. <code>phasegate sessions</code> lists the older ones.
+          These are the newest {number(read.sessions)} sessions, of which the list checks the last commits alone.{" "}
+          <code>phasegate sessions</code> lists the older ones.
         </Notice>
       )}
       <p class="reading" role="status">
