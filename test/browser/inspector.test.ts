@@ -680,7 +680,9 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
         await route.fulfill({ json: { ...answer, read: { state: "cut", sessions: 20_000 } } });
       });
       await tab.visit("sessions");
-      await tab.page.getByText("These are the newest 20,000 sessions, of which the list checks the last commits alone.").waitFor();
+      await tab.page
+        .getByText("These are the newest 20,000 sessions, of which the list checks the last commits alone.")
+        .waitFor();
       expect(tab.problems).toEqual([]);
     });
 
