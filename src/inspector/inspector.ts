@@ -14,9 +14,10 @@ import type { Approvers } from "../approval/approvers.js";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 import type { Session } from "../phased/session.js";
 import { type Access, type Actor, actorKey, byOwner } from "../ports/actor.js";
-import { type FullClock, fullClock, pause, systemClock } from "../ports/clock.js";
+import { type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import { isResponse } from "../ports/login.js";
 import { kindOf, listSessions, placeIn } from "../read/lists.js";
+import { LogChecks } from "../read/log-checks.js";
 import { attemptOf, attemptsOf, commitsOf, detailOf } from "../read/session.js";
 import { SessionIndex } from "../read/session-index.js";
 import { Activities, notThere, RecordedReader, type Source, sourcesOf } from "../read/sources.js";
@@ -68,12 +69,14 @@ export function createInspector(options: InspectorOptions): Inspector {
     throw invalid("engine", "an engine, routed or recorded", "Give the inspector something to show.");
   const report = options.onError ?? (() => {});
   const clock = fullClock(options.clock ?? systemClock);
-  const streams = new Streams(sources, { clock, report });
+  const statistics: StatisticsRead = {};
+  const logs = new LogChecks(options, statistics, clock, (kind, sessionId) => streams.touch(kind, sessionId));
+  const streams = new Streams(sources, { clock, report, damaged: () => logs.damaged });
   const activities = new Activities(options, (kind, sessionId) => streams.touch(kind, sessionId));
   const { approvers: given = {} } = options;
   const approvers = typeof given === "function" ? given : () => given;
   const app: App = {
-    ...{ options, sources, clock, streams, activities, approvers, inboxes: new Inboxes(), statistics: {} },
+    ...{ options, sources, clock, streams, activities, approvers, inboxes: new Inboxes(), statistics, logs, report },
     base: `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, ""),
     guard: new Guard(options.access, options.hosts),
     registrations: new Registrations(options.invitations, approvers, clock),
@@ -92,6 +95,7 @@ export function createInspector(options: InspectorOptions): Inspector {
       return secured(request);
     },
     close: () => {
+      logs.close();
       activities.close();
       streams.close();
     },
@@ -106,6 +110,8 @@ interface App {
   readonly actor?: Actor;
   readonly inboxes: Inboxes;
   readonly statistics: StatisticsRead;
+  readonly logs: LogChecks;
+  readonly report: (error: unknown) => void;
   readonly base: string;
   readonly guard: Guard;
   readonly clock: FullClock;
@@ -186,12 +192,9 @@ interface Call {
 type Routes = Readonly<Record<string, (app: App, call: Call) => object | undefined | Promise<object | undefined>>>;
 
 /** Returns the sessions that an actor may see: those that are kept up for a page of theirs, or else to be read. */
-function indexIn({ streams, sources, actor }: Pick<App, "streams" | "sources" | "actor">): SessionIndex {
-  return streams.indexFor(actor) ?? new SessionIndex(sources);
+function indexIn({ streams, sources, logs, actor }: Pick<App, "streams" | "sources" | "logs" | "actor">): SessionIndex {
+  return streams.indexFor(actor) ?? new SessionIndex(sources, { damaged: () => logs.damaged });
 }
-
-/** The wait for all sessions to be read, in milliseconds. */
-const FIRST_MS = 250;
 
 const READS: Routes = {
   about: ({ options, sources, approvers, actor }): About => {
@@ -209,18 +212,22 @@ const READS: Routes = {
     // One inbox is read for all who may see the same.
     return inboxes.read(seesAll ? "all" : actorKey(actor), options, sources, () => indexIn(app));
   },
-  statistics: (app, { query }) => {
-    const { options, statistics, clock } = app;
+  statistics: async (app, { query }) => {
+    const { options, statistics, logs, clock } = app;
+    // What is read for the list need not be read twice. If that has failed, the list's request has said so.
+    await logs.isDone.catch(() => {});
     return statisticsOf(options, indexIn(app), query.get("workflow") ?? undefined, statistics, clock.now());
   },
   workflows: ({ options }) => workflowsOf(options, options.codeFrame),
   "workflows/*": ({ options }, { name }) => workflowOf(options, name, options.codeFrame),
   sessions: async (app, { query }) => {
-    const { streams, actor, clock } = app;
+    const { streams, logs, actor, clock, report } = app;
     const isKept = streams.indexFor(actor) !== undefined;
     const index = indexIn(app);
+    const reading = index.read();
     // A page is shown what is read by then, and asks again. For others, who keep no index, all are read.
-    await Promise.race([index.read(), ...(isKept ? [pause(clock, FIRST_MS)] : [])]);
+    await (isKept ? Promise.race([reading, index.begun]) : reading);
+    if (isKept) logs.follow(index).catch(report);
     return listSessions(index, query, clock.now());
   },
   "sessions/*": async ({ options, sources, activities, actor }, { id }) => {

@@ -7,7 +7,7 @@ import { type Actor, actorKey, byOwner, maySee } from "../ports/actor.js";
 import { type FullClock, pause } from "../ports/clock.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { findIn } from "../read/lists.js";
-import type { Kind } from "../read/model.js";
+import type { BrokenSession } from "../read/model.js";
 import { SessionIndex } from "../read/session-index.js";
 import type { Source } from "../read/sources.js";
 import { RecentMap } from "../workflow/cache.js";
@@ -35,6 +35,8 @@ const BEHIND = 1000;
 
 interface Tools {
   readonly clock: FullClock;
+  /** Returns the sessions whose logs are known to be damaged, although they can be listed. */
+  readonly damaged: () => ReadonlyMap<string, BrokenSession>;
   readonly report: (error: unknown) => void;
 }
 
@@ -107,7 +109,7 @@ export class Streams {
   }
 
   /** Tells that something happens in a session without a commit. */
-  touch(kind: Kind, sessionId: string): void {
+  touch(kind: string, sessionId: string): void {
     for (const live of this.#lives.values()) live.changed(kind, sessionId);
   }
 
@@ -236,7 +238,7 @@ class Live {
       this.#end = new AbortController();
       const queueOf = ({ kind, list }: Source) => [kind, { list, changed: new Map(), isTelling: false }] as const;
       this.#queues = new Map(this.#sources.map(queueOf));
-      this.#index = new SessionIndex(this.#sources);
+      this.#index = new SessionIndex(this.#sources, this.#tools);
     }
     let page: Page | undefined;
     const close = () => page && this.#close(page);
@@ -290,7 +292,7 @@ class Live {
   /** Something may have been missed. */
   reset(): void {
     this.#index?.close();
-    this.#index = this.isAwake ? new SessionIndex(this.#sources) : undefined;
+    this.#index = this.isAwake ? new SessionIndex(this.#sources, this.#tools) : undefined;
     this.#tell({ type: "reset" });
   }
 
@@ -335,9 +337,10 @@ class Live {
     const found = await findIn(list, sessionId);
     const { summary: session } = found;
     if (isCommitted || session !== undefined) this.#index?.note(sessionId, found);
-    if (session !== undefined) this.#tell({ type: "session", session });
+    const isDamaged = this.#tools.damaged().has(sessionId);
+    if (session !== undefined && !isDamaged) this.#tell({ type: "session", session });
     // A session that these pages may not see is touched, too.
-    else if (isCommitted) this.#tell({ type: "gone", sessionId });
+    else if (isCommitted || session !== undefined) this.#tell({ type: "gone", sessionId });
   }
 
   #tell(message: LiveMessage): void {

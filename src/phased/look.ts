@@ -9,6 +9,7 @@ import type { EngineContext } from "./engine-context.js";
 import type { ResolvedOptions } from "./options.js";
 import { Pinned } from "./pinned.js";
 import { exhausted, isWaiverOpen } from "./state/commands.js";
+import { isRefused } from "./state/head.js";
 import { type PhasedSession, phasedMachine } from "./state/machine.js";
 
 /** What a look at a session needs of an engine. */
@@ -39,16 +40,14 @@ export async function lookAtSession(context: LookContext, id: SessionId): Promis
     waiver: isWaiverOpen(head),
     host: isOpen && exhausted(head, context.options.limits) !== undefined,
   };
-  const { submission, waived = [], withWaivers = [] } = head;
-  // A waiver that was granted since may be all that was missing.
-  const isWaived = waived.some(({ version }) => version > (submission?.version ?? 0));
-  const isRefused = isOpen && submission !== undefined && !waits.approval && !isWaived;
+  const { waived = [], withWaivers = [] } = head;
+  const wasRefused = isOpen && !waits.approval && isRefused(head);
   return {
     ...waitingAs(summary, waits),
     revision: head.revision,
     ...(await namesOf(context, session)),
     ...(waived.length + withWaivers.length > 0 && { waived: true }),
-    ...(isRefused && { refused: { attempts: head.attempts, limit: context.options.limits.maxAttempts } }),
+    ...(wasRefused && { refused: { attempts: head.attempts, limit: context.options.limits.maxAttempts } }),
   };
 }
 

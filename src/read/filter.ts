@@ -7,7 +7,7 @@ import { standingOf } from "./standing.js";
 
 /**
  * The filters by their names in the query: `status` is how a session stands, or several of that, joined by commas; `phase` the
- * number or the name of a phase, or a step's name; `waived` is anything; `stuck` the seconds without a commit; `text` is in any column of the list.
+ * number or the name of a phase, or a step's name; `waived` is anything; `stuck` the seconds without a commit; `text` is in any column of the list, or in what was waived.
  */
 export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "waived", "stuck", "text", "owner"] as const;
 
@@ -37,9 +37,15 @@ export function isChosen(
 
 function textOf(session: ListedSession): string {
   const { sessionId, workflowType, workflowName, target, current, phaseName, owner } = session;
-  return [sessionId, workflowType, workflowName, target, `${current} ${phaseName ?? ""}`, owner]
-    .join("\n")
-    .toLowerCase();
+  const columns = [sessionId, workflowType, workflowName, target, `${current} ${phaseName ?? ""}`, owner];
+  return [...columns, waivedWords(session)].join("\n").toLowerCase();
+}
+
+/** Returns what was waived in a session, in words: `waiver: coverage waived by ann`. */
+export function waivedWords({ waived, waivers = [] }: ListedSession): string | undefined {
+  if (waived === undefined) return undefined;
+  const each = waivers.map(({ fields, by }) => `${fields.join(", ")} waived by ${by}`);
+  return `waiver: ${each.join("; ") || "waived"}`;
 }
 
 /** A session without a commit for this long is stuck, where nothing else is asked for. */

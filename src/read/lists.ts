@@ -1,10 +1,9 @@
 /** Lists of sessions of all kinds: filtered, sorted, and page by page. */
 import * as z from "zod/mini";
-import type { ListedSession } from "../engine/lists.js";
 import { PhasegateError } from "../errors.js";
 import { defined } from "../workflow/json.js";
 import { filterOf, isChosen, isStuck, type SessionFilter, STUCK_SECONDS } from "./filter.js";
-import { KINDS, type Kind, type SessionList } from "./model.js";
+import { KINDS, type Kind, type ListedSession, type SessionList } from "./model.js";
 import { comparePositions, orderOf, type Position, positionOf, SORTS } from "./order.js";
 import type { Found, SessionIndex } from "./session-index.js";
 import { notThere, type Source } from "./sources.js";

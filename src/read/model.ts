@@ -3,7 +3,7 @@
  * engine says of an attempt, a check or a phase travels whole: a new member of it is shown without another line here.
  */
 import * as z from "zod/mini";
-import type { BrokenSession, ListedSession } from "../engine/lists.js";
+import type { BrokenSession, ListedSession as EngineSession } from "../engine/lists.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Drawing } from "../graph/graph.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
@@ -33,6 +33,12 @@ const number = z.number();
 export const KINDS = ["phased", "routed", "recorded"] as const;
 const kind = z.enum(KINDS);
 export type Kind = z.infer<typeof kind>;
+
+/** A session in a list, and what people have waived in it. */
+export interface ListedSession extends EngineSession {
+  /** Who has waived what, at phases that it has passed or is in; missing if nothing was waived. */
+  readonly waivers?: readonly { readonly fields: readonly string[]; readonly by: string }[];
+}
 
 const row = whole<ListedSession>();
 const broken = whole<BrokenSession>();
@@ -107,6 +113,8 @@ export const waitingLine = z.object({
   /** Who may answer; anyone that the host accepts if missing. */
   approvers: z.optional(list(text)),
   askedAt: text,
+  /** Whose session it is: their agent asks. Missing if nobody was recorded. */
+  owner: maybeText,
   /** Names the request: an answer must name it again. */
   request: text,
 });
@@ -305,7 +313,6 @@ export type {
   Drawing,
   JsonObject,
   JsonValue,
-  ListedSession,
   PhaseStatistics,
   Problem,
   Verification,

@@ -1,4 +1,5 @@
 /** The state of a phase, as people are shown it. */
+import { isRefused } from "../phased/state/head.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { PhaseLine } from "./model.js";
@@ -10,5 +11,5 @@ export function phaseState(state: StateView, number: number, last?: PhaseAttempt
   if (number !== state.currentPhase || state.status === "completed") return "ahead";
   if (state.status === "failed" || state.status === "paused") return state.status;
   if (state.awaitingApproval || state.waitsForWaiver) return "waiting";
-  return state.head.submission === undefined ? "working" : "refused";
+  return isRefused(state.head) ? "refused" : "working";
 }

@@ -2,16 +2,26 @@
  * The sessions that somebody may see, as they were read last: lists are sorted, searched and counted in them. They are read once,
  * and then again one by one as they change, by those who hear of the changes.
  */
-import type { BrokenSession, ListedSession } from "../engine/lists.js";
 import { LIVING } from "../phased/options.js";
+import { systemClock, turns } from "../ports/clock.js";
 import { defined } from "../workflow/json.js";
+import type { BrokenSession, ListedSession } from "./model.js";
 import type { Source } from "./sources.js";
 
 /** As many sessions of each kind are read, the newest. */
 const SESSIONS_MAX = 20_000;
-const PAGE = 1000;
-/** The first page is small: a list has something to show at once. */
-const FIRST_PAGE = 200;
+const PAGE = 500;
+/** With as many, a list has something to show. */
+const FIRST = 100;
+/** A storage may answer without waiting for anything: after this time, in milliseconds, other work gets its turn. */
+const WORK_MS = 10;
+
+interface IndexOptions {
+  readonly max: number;
+  readonly damaged: () => ReadonlyMap<string, BrokenSession>;
+}
+
+const NOTHING: ReadonlyMap<string, BrokenSession> = new Map();
 
 /** A session's line in a list, or why it has none; neither if there is no such session. */
 export interface Found {
@@ -22,6 +32,7 @@ export interface Found {
 export class SessionIndex {
   readonly #sources: readonly Source[];
   readonly #max: number;
+  readonly #damaged: () => ReadonlyMap<string, BrokenSession>;
   readonly #sessions = new Map<string, ListedSession>();
   readonly #broken = new Map<string, BrokenSession>();
   /** What has changed while all were read: it is newer than what the reading finds. */
@@ -29,10 +40,17 @@ export class SessionIndex {
   #reading: Promise<void> | undefined;
   #state: "reading" | "whole" | "cut" = "reading";
   #isClosed = false;
+  #begin = () => {};
+  /** Resolves when there is something to show: the first are read, or all. */
+  readonly begun = new Promise<void>((resolve) => {
+    this.#begin = resolve;
+  });
 
-  constructor(sources: readonly Source[], max = SESSIONS_MAX) {
+  /** `damaged` returns the sessions whose logs are known to be damaged, although they can be listed. */
+  constructor(sources: readonly Source[], { max = SESSIONS_MAX, damaged = () => NOTHING }: Partial<IndexOptions> = {}) {
     this.#sources = sources;
     this.#max = max;
+    this.#damaged = damaged;
   }
 
   /** Whether all sessions are here: some may still be read, or there are more than are read. */
@@ -41,11 +59,18 @@ export class SessionIndex {
   }
 
   get sessions(): readonly ListedSession[] {
-    return [...this.#sessions.values()];
+    const damaged = this.#damaged();
+    return this.listed.filter(({ sessionId }) => !damaged.has(sessionId));
   }
 
   get broken(): readonly BrokenSession[] {
-    return [...this.#broken.values()];
+    const damaged = [...this.#damaged().values()].filter(({ sessionId }) => this.#sessions.has(sessionId));
+    return [...this.#broken.values(), ...damaged];
+  }
+
+  /** All that can be listed, also those whose logs are damaged. */
+  get listed(): readonly ListedSession[] {
+    return [...this.#sessions.values()];
   }
 
   /** Resolves when all are read. A reading that has failed is begun again by the next call. */
@@ -76,24 +101,28 @@ export class SessionIndex {
 
   async #readAll(): Promise<void> {
     let isCut = false;
+    const takeTurns = turns(systemClock, WORK_MS);
     // One kind after the other: the first has something to show at once.
-    for (const source of this.#sources) if (await this.#readFrom(source)) isCut = true;
+    for (const source of this.#sources) if (await this.#readFrom(source, takeTurns)) isCut = true;
     if (!this.#isClosed) this.#state = isCut ? "cut" : "whole";
     this.#changed.clear();
+    this.#begin();
   }
 
   /** Reads the sessions of one kind. Returns true if there are more. */
-  async #readFrom({ list }: Source): Promise<boolean> {
+  async #readFrom({ list }: Source, takeTurns: () => Promise<void>): Promise<boolean> {
     let cursor: string | undefined;
     let count = 0;
     do {
-      const limit = Math.min(count === 0 ? FIRST_PAGE : PAGE, this.#max - count);
+      const limit = Math.min(count === 0 ? FIRST : PAGE, this.#max - count);
       const page = await list(defined({ status: LIVING, limit, cursor }));
       for (const summary of page.items) this.#add(summary.sessionId, { summary });
       for (const damage of page.broken ?? []) this.#add(damage.sessionId, { damage });
       // A page without any was read for nothing: it must not go on for ever.
       count += Math.max(page.items.length, 1);
       cursor = page.cursor;
+      if (this.#sessions.size >= FIRST) this.#begin();
+      await takeTurns();
     } while (cursor !== undefined && count < this.#max && !this.#isClosed);
     return cursor !== undefined;
   }

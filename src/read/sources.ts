@@ -5,11 +5,12 @@
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { storageOf } from "../engine/engine.js";
-import { listSessions, type SessionPage } from "../engine/lists.js";
-import { PhasegateError } from "../errors.js";
+import { BROKEN, listSessions, type SessionPage } from "../engine/lists.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
+import type { PhaseAttempt } from "../phased/state/history.js";
 import type { RunningChecks } from "../phased/verify/run-verifiers.js";
 import { type Actor, byOwner, type Caller, maySee } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
@@ -25,7 +26,7 @@ import {
   recordedEntries,
   recordedMachine,
 } from "../workspace/session/machine.js";
-import type { Activity, Kind } from "./model.js";
+import type { Activity, Kind, ListedSession } from "./model.js";
 
 /** What an inspector shows: at least one kind of sessions. */
 export interface InspectorSources {
@@ -45,8 +46,11 @@ export interface InspectorSources {
 export interface Source {
   readonly kind: Kind;
   readonly storage: StorageAdapter;
-  list(query: SessionQuery): Promise<SessionPage>;
+  list(query: SessionQuery): Promise<ListedPage>;
 }
+
+/** A page of a list, with what was waived. */
+type ListedPage = Omit<SessionPage, "items"> & { readonly items: readonly ListedSession[] };
 
 /** Returns the kinds of sessions that there are; recorded ones, which have no engine, as `actor` may see them. */
 export function sourcesOf({ engine, routed, recorded }: InspectorSources, actor?: Actor): readonly Source[] {
@@ -55,7 +59,7 @@ export function sourcesOf({ engine, routed, recorded }: InspectorSources, actor?
     sources.push({
       kind: "phased",
       storage: storageOf(engine),
-      list: (query) => engine.listSessions({ ...query, total: false }),
+      list: async (query) => withWaivers(engine, await engine.listSessions({ ...query, total: false })),
     });
   }
   if (routed !== undefined) {
@@ -70,6 +74,36 @@ export function sourcesOf({ engine, routed, recorded }: InspectorSources, actor?
     sources.push({ kind: "recorded", storage: recorded.storage, list: (query) => reader.list(query) });
   }
   return sources;
+}
+
+/** Adds who has waived what: a head says only that something was waived. The log is read whole where that is so. */
+async function withWaivers(engine: Engine, page: SessionPage): Promise<ListedPage> {
+  const broken = [...(page.broken ?? [])];
+  const items: ListedSession[] = [];
+  for (const session of page.items) {
+    if (session.waived === undefined) {
+      items.push(session);
+      continue;
+    }
+    const { sessionId } = session;
+    try {
+      items.push({ ...session, waivers: waiversIn(await engine.session(sessionId).history()) });
+    } catch (error) {
+      if (isPhasegateError(error, "SESSION_NOT_FOUND")) continue;
+      if (!isPhasegateError(error) || !BROKEN.has(error.code)) throw error;
+      broken.push({ sessionId, code: error.code, message: error.message });
+    }
+  }
+  return { ...page, items, ...(broken.length > 0 && { broken }) };
+}
+
+function waiversIn(attempts: readonly PhaseAttempt[]): ListedSession["waivers"] {
+  const counted = attempts.filter(({ status }) => status !== "rolled_back");
+  return counted
+    .flatMap(({ notes = [] }) => notes)
+    .flatMap(({ event, fields, by }) =>
+      event === "waiver_granted" && fields !== undefined && by !== undefined ? [{ fields, by }] : [],
+    );
 }
 
 /** Reads recorded sessions without the workspace that records them: those of all, or those that an actor may see. */

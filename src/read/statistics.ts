@@ -1,6 +1,7 @@
 /** Figures of all phased sessions, or of those on one workflow. */
 import { isPhasegateError } from "../errors.js";
-import type { StatisticsCursor } from "../phased/statistics.js";
+import type { Engine } from "../phased/engine.js";
+import type { Statistics, StatisticsCursor, StatisticsRequest } from "../phased/statistics.js";
 import { defined } from "../workflow/json.js";
 import type { ListedSession, StatisticsView } from "./model.js";
 import type { SessionIndex } from "./session-index.js";
@@ -22,7 +23,19 @@ export async function statisticsOf(
   now: number,
 ): Promise<StatisticsView> {
   if (engine === undefined) return { workflows: [], unapproved: 0, broken: [], ...figuresOf([], now) };
-  const only = defined({ workflowType });
+  const { workflows, unapproved, broken = [] } = await readStatistics(engine, defined({ workflowType }), read);
+  await index.read();
+  const isCounted = (session: ListedSession) =>
+    session.kind === "phased" && (workflowType === undefined || session.workflowType === workflowType);
+  return { workflows, unapproved, broken, ...figuresOf(index.sessions.filter(isCounted), now) };
+}
+
+/** Reads the statistics of an engine: of the logs what is new since the last call. */
+export async function readStatistics(
+  engine: Engine,
+  only: Pick<StatisticsRequest, "workflowType">,
+  read: StatisticsRead,
+): Promise<Statistics> {
   const { cursor } = read;
   const found = await engine.statistics(defined({ ...only, cursor })).catch((error: unknown) => {
     // There is another approver since, or the storage has an earlier state again.
@@ -30,11 +43,7 @@ export async function statisticsOf(
     return engine.statistics(only);
   });
   read.cursor = found.cursor;
-  const { workflows, unapproved, broken = [] } = found;
-  await index.read();
-  const isCounted = (session: ListedSession) =>
-    session.kind === "phased" && (workflowType === undefined || session.workflowType === workflowType);
-  return { workflows, unapproved, broken, ...figuresOf(index.sessions.filter(isCounted), now) };
+  return found;
 }
 
 /** The figures that need no logs. */

@@ -78,17 +78,17 @@ async function* sessionsOf(
 /** Returns what a session asks now; undefined if it was answered meanwhile, is gone, or can't be shown any more. */
 async function lineOf(
   { engine, routed }: InspectorSources,
-  { kind, sessionId, phaseName = "" }: ListedSession,
+  { kind, sessionId, phaseName = "", owner }: ListedSession,
   broken: Broken,
 ): Promise<WaitingLine | undefined> {
   try {
     if (kind === "routed") {
       const waiting = routed && waitingInstance(await routed.session(sessionId).state());
-      return waiting && shortened(waiting);
+      return waiting && shortened({ ...waiting, owner });
     }
     const asked = engine && (await askedIn(engine.session(sessionId)));
     if (asked === undefined) return undefined;
-    const common = { ...asked.question, kind: "phased", phaseName } as const;
+    const common = { ...asked.question, kind: "phased", phaseName, owner } as const;
     if (asked.what === "waiver") return shortened({ ...common, what: "waiver", question: asked.question.reason });
     return shortened({ ...common, what: "approval", question: asked.question.prompt });
   } catch (error) {
@@ -193,6 +193,7 @@ export async function waitingIn(
   const common = {
     kind: "phased",
     ...{ sessionId, workflowType, target, phase, askedAt, request, approvers },
+    owner: state.head.owner?.name,
     phaseName: nameOf(state, phase),
     before: at === -1 ? undefined : { problems, notes },
   } as const;

@@ -1,6 +1,8 @@
 /** Who uses the inspector's page without a mouse, without sight, in the dark or on a phone; and texts that attack it. */
+import { MemoryStorage } from "phasegate";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { LONG } from "../support/crowded.js";
 import { type Inspected, inspect, populate, UNDERSTOOD } from "./inspected.js";
 import { launch, openTab, picture, REASON, settled, type Tab, violations } from "./tabs.js";
 
@@ -162,6 +164,75 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     expect(await world.engine.session(ids.waiver).waiver()).toBeUndefined();
     expect(tab.problems).toEqual([]);
     await tab.close();
+  });
+
+  describe("with long names, many phases and a damaged log", () => {
+    let other: Inspected;
+    let path: string;
+    let long: string;
+    let waived: string;
+    const target = `packages/${"very-deep-folder/".repeat(9)}the-file-at-the-end.ts`;
+
+    beforeAll(async () => {
+      const storage = new (class extends MemoryStorage {
+        override async *log(...given: Parameters<MemoryStorage["log"]>) {
+          for await (const commit of super.log(...given)) {
+            const isDamaged = commit.version === 2 && commit.summary.target === "src/damaged.ts";
+            yield isDamaged ? { ...commit, body: `${commit.body} ` } : commit;
+          }
+        }
+      })();
+      other = await inspect({ storage, sources: { long_march: LONG } });
+      const begin = async (workflowType: string, on: string) =>
+        (await other.engine.start({ workflowType, target: on })).sessionId;
+      [path, waived, long] = [
+        await begin("change", target),
+        await begin("change", "src/waived.c"),
+        await begin("long_march", "docs/everything.md"),
+      ];
+      const damaged = await begin("change", "src/damaged.ts");
+      await other.engine.session(damaged).completePhase(1, UNDERSTOOD);
+      for (let phase = 1; phase < 20; phase += 1) await other.engine.session(long).completePhase(phase, { done: true });
+      await other.engine.session(waived).completePhase(1, { summary: UNDERSTOOD.summary });
+      await other.engine
+        .session(waived)
+        .requestWaiver(1, { fields: ["files"], reason: "It touches no file. ".repeat(90) });
+      const asked = await other.engine.session(waived).waiver();
+      await other.engine.session(waived).waive({ by: "Zoë", request: asked?.request ?? "" });
+    });
+    afterAll(() => other?.close());
+
+    it.each([390, 1024])("has room for all on a screen of %i pixels", async (width) => {
+      const tab = await openTab(browser, other, { viewport: { width, height: 800 } });
+      const wide: string[] = [];
+      for (const view of ["sessions", "workflows", ...[path, long, waived].map((id) => `sessions/${id}`)]) {
+        await tab.visit(view);
+        if (view === "sessions") await tab.page.locator(".damaged").waitFor();
+        const over = await tab.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (over > 0) wide.push(`${view}: ${over} pixels`);
+        await picture(tab.page, `names-${view.slice(0, 20).replace("/", "-")}-${width}`);
+      }
+      expect(wide).toEqual([]);
+      await tab.visit("sessions");
+      await tab.page.locator(".damaged").waitFor();
+      const short = await tab.page.getByRole("link", { name: "src/waived.c" }).evaluate((link) => {
+        return link.scrollWidth > link.clientWidth || (link.closest("th")?.clientWidth ?? 0) < 150;
+      });
+      expect(short).toBe(false);
+      await tab.visit(`sessions/${path}`);
+      expect(await tab.page.locator("h1").innerText()).toMatch(/^packages\/.*….*\/the-file-at-the-end\.ts\s*$/);
+      expect(tab.problems).toEqual([]);
+      await tab.close();
+    });
+
+    it("has the same word for a session, its phase and its attempt, once something was waived", async () => {
+      const tab = await openTab(browser, other);
+      await tab.visit(`sessions/${waived}`);
+      await tab.page.locator(".why").getByText("Works on 1 Understand the change").waitFor();
+      expect(await tab.page.locator(".timeline .state").first().innerText()).toBe("working");
+      expect(await tab.page.locator(".attempt > summary .state").allInnerTexts()).toEqual(["working", "refused"]);
+      await tab.close();
+    });
   });
 
   describe("with hostile texts", () => {

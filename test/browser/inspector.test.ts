@@ -283,6 +283,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(await page.locator(".attempt[open]").count()).toBe(1);
       await tab.visit(`sessions/${ids.paused}`);
       await page.locator(".why").getByText("Paused by cat: The release comes first.").waitFor();
+      await expect.poll(() => page.locator(".attempt > summary .state").allInnerTexts()).toEqual(["paused"]);
       await tab.visit(`sessions/${ids.instance}`);
       await expect.poll(() => page.locator("h1").innerText()).toBe(`SUPPORT ${ids.instance.split("-").at(-1)}`);
     });
@@ -409,6 +410,29 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(passed.passed).toBe(true);
     });
 
+    it("finds what was waived: by the word, the field, and who has granted it", async () => {
+      const { page } = tab;
+      await tab.visit("sessions?text=waived");
+      await page.getByText("No session matches these filters.").waitFor();
+      const asked = await world.engine.session(ids.waiver).waiver();
+      await world.engine.session(ids.waiver).waive({ by: "Zoë", request: asked?.request ?? "", note: "Once." });
+      // What is waived now comes into the list that asks for it.
+      await shows(["src/legacy/driver.c"]);
+      await page.locator(".tag").getByText("waived").waitFor();
+      for (const text of ["waiver", "coverage", "zoë"]) {
+        await page.getByLabel("Search").fill(text);
+        await page.waitForURL((url) => url.searchParams.get("text") === text);
+        await shows(["src/legacy/driver.c"]);
+      }
+      await world.engine.session(ids.waiver).completePhase(3, { commit: "9bd0c11" });
+      await tab.visit("sessions?text=coverage");
+      await shows(["src/legacy/driver.c"]);
+      await tab.visit(`sessions/${ids.waiver}`);
+      const words = page.locator(".attempt > summary");
+      await expect.poll(() => words.first().innerText()).toMatch(/^working\s+Phase 4 Ship/);
+      expect(await words.nth(1).innerText()).toMatch(/^waived\s+Phase 3 .* attempt 2, passed without coverage/);
+    });
+
     it("does what the host may do, once it has asked who and why", async () => {
       const { page } = tab;
       await tab.visit(`sessions/${ids.fresh}`);
@@ -452,20 +476,23 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await tab.page.getByRole("link", { name: "src/after.ts" }).waitFor();
     });
 
-    it("from the start: nothing is missed between what is read first and the stream of changes", async () => {
+    it("from the start: the list does not wait for the stream of changes, and nothing is missed in between", async () => {
       await begin();
       const { page } = tab;
-      let isHeld = false;
+      let release = () => {};
+      const isReleased = new Promise<void>((resolve) => {
+        release = resolve;
+      });
       await page.route("**/api/events", async (route) => {
-        isHeld = true;
-        await new Promise((resolve) => setTimeout(resolve, 1000));
+        await isReleased;
         await route.continue();
       });
-      const opening = tab.visit("sessions");
-      await expect.poll(() => isHeld, { timeout: 20_000 }).toBe(true);
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      await tab.visit("sessions");
+      await expect.poll(() => rows().count()).toBe(8);
       await start("src/meanwhile.ts");
-      await opening;
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      expect(await rows().count()).toBe(8);
+      release();
       await page.getByRole("link", { name: "src/meanwhile.ts" }).waitFor();
       expect(tab.problems).toEqual([]);
     });
@@ -560,6 +587,38 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(tab.problems).toEqual([]);
     });
 
+    it("with logs that are damaged before their last commit: each is marked once the logs are read", async () => {
+      class DamagedStorage extends MemoryStorage {
+        readonly changed = new Set<string>();
+        override async *log(...given: Parameters<MemoryStorage["log"]>) {
+          for await (const commit of super.log(...given)) {
+            const isDamaged = commit.version === 2 && this.changed.has(commit.sessionId);
+            yield isDamaged ? { ...commit, body: `${commit.body} ` } : commit;
+          }
+        }
+      }
+      const storage = new DamagedStorage();
+      world = await inspect({ storage });
+      ids = await populate(world);
+      storage.changed.add(ids.refused).add(ids.instance).add(ids.recorded);
+      tab = await openTab(browser, world);
+      await tab.visit("sessions");
+      await tab.page.getByText("3 sessions can’t be trusted:").waitFor();
+      const damaged = tab.page.locator(".damaged");
+      await expect.poll(() => damaged.count()).toBe(3);
+      await expect.poll(() => rows().count()).toBe(8);
+      expect(await damaged.first().innerText()).toMatch(/Damaged.*commit 2 of session .* was changed/s);
+      // A change of it does not hide the damage.
+      await world.engine.session(ids.refused).pause({ by: "cat" });
+      await start("src/later.ts");
+      await tab.page.getByRole("link", { name: "src/later.ts" }).waitFor();
+      await expect.poll(() => damaged.count()).toBe(3);
+      await damaged.getByRole("link", { name: ids.refused }).click();
+      await tab.page.getByText("This session can’t be shown: TAMPERED").waitFor();
+      expect(tab.problems).toEqual([]);
+      expect(world.errors).toEqual([]);
+    });
+
     it("with phases that the newest revision does not have: they are gone, and their sessions are found by name", async () => {
       const storage = new MemoryStorage();
       const moved = (names: readonly string[]) => ({
@@ -621,7 +680,9 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
         await route.fulfill({ json: { ...answer, read: { state: "cut", sessions: 20_000 } } });
       });
       await tab.visit("sessions");
-      await tab.page.getByText("These are the newest 20,000 sessions.").waitFor();
+      await tab.page
+        .getByText("These are the newest 20,000 sessions, of which the list checks the last commits alone.")
+        .waitFor();
       expect(tab.problems).toEqual([]);
     });
 

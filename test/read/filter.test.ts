@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ListedSession } from "../../src/engine/lists.js";
 import { FILTERS, filterOf, isChosen, isStuck } from "../../src/read/filter.js";
+import type { ListedSession } from "../../src/read/model.js";
 
 const SESSION: ListedSession = {
   sessionId: "bug_fix_src_a_20261122_010656_k3f9abcd" as ListedSession["sessionId"],
@@ -54,6 +54,15 @@ describe("the filters of a list", () => {
     expect(isChosen(SESSION, { waived: "yes" })).toBe(false);
     expect(isChosen({ ...SESSION, waived: true }, { waived: "yes" })).toBe(true);
   });
+
+  it.each(["waived", "Waiver", "coverage", "by zoë", "licence, coverage waived by Zoë"])(
+    "find what was waived, and by whom: %s",
+    (text) => {
+      const waivers = [{ fields: ["licence", "coverage"], by: "Zoë" }];
+      expect(isChosen(SESSION, { text })).toBe(false);
+      expect(isChosen({ ...SESSION, waived: true, waivers }, { text })).toBe(true);
+    },
+  );
 
   it("say what is stuck: what is at work, and has not changed for as long", () => {
     const now = Date.parse(SESSION.updatedAt) + 60_000;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ListedSession, SessionPage } from "../../src/engine/lists.js";
+import type { SessionPage } from "../../src/engine/lists.js";
+import type { BrokenSession, ListedSession } from "../../src/read/model.js";
 import { SessionIndex } from "../../src/read/session-index.js";
 import type { Source } from "../../src/read/sources.js";
 
@@ -35,16 +36,51 @@ function slowSource(count: number) {
   return { source: source as Source, next };
 }
 
+/** A source of these sessions, which takes the processor for so many milliseconds. */
+function sourceOf(items: readonly ListedSession[], milliseconds = 0): Source {
+  const list = async (): Promise<SessionPage> => {
+    for (const end = performance.now() + milliseconds; performance.now() < end; );
+    return { items };
+  };
+  const source: Pick<Source, "kind" | "list"> = { kind: "phased", list };
+  return source as Source;
+}
+
 describe("the index of sessions", () => {
   it("has the first ones at once, and says when it has all", async () => {
     const { source, next } = slowSource(500);
     const index = new SessionIndex([source]);
     const reading = index.read();
     await next();
-    expect([index.state, index.sessions.length]).toEqual(["reading", 200]);
+    await index.begun;
+    expect([index.state, index.sessions.length]).toEqual(["reading", 100]);
     await next();
     await reading;
     expect([index.state, index.sessions.length]).toEqual(["whole", 500]);
+  });
+
+  it("waits for all kinds where there are few sessions, and leaves the others their turns", async () => {
+    const index = new SessionIndex([sourceOf([session(1)]), sourceOf([session(2, { kind: "routed" })])]);
+    index.read();
+    await index.begun;
+    expect([index.state, index.sessions.length]).toEqual(["whole", 2]);
+    // A storage that answers at once: a timer fires before all are read.
+    const long = new SessionIndex(Array.from({ length: 40 }, (_, at) => sourceOf([session(at)], 5)));
+    long.read();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(long.state).toBe("reading");
+  });
+
+  it("leaves out sessions whose logs are known to be damaged, and names them", async () => {
+    const damaged = new Map<string, BrokenSession>();
+    const index = new SessionIndex([sourceOf([session(1), session(2)])], { damaged: () => damaged });
+    await index.read();
+    expect([index.sessions.length, index.broken]).toEqual([2, []]);
+    const damage = { sessionId: "session_2", code: "TAMPERED", message: "commit 1 was changed" } as const;
+    damaged.set("session_2", damage).set("session_9", { ...damage, sessionId: "session_9" });
+    expect([index.sessions, index.broken]).toEqual([[session(1)], [damage]]);
+    index.note("session_2", { summary: session(2, { status: "paused" }) });
+    expect([index.sessions, index.broken]).toEqual([[session(1)], [damage]]);
   });
 
   it("keeps what has changed while it reads: a page may be older", async () => {
@@ -64,7 +100,7 @@ describe("the index of sessions", () => {
 
   it("reads no more than so many, and says that there are more", async () => {
     const { source, next } = slowSource(300);
-    const index = new SessionIndex([source], 250);
+    const index = new SessionIndex([source], { max: 250 });
     const reading = index.read();
     await next();
     await next();

@@ -129,11 +129,17 @@ let lastId: string | undefined;
 /** A browser has six connections to a server for all of its tabs: those that nobody sees give theirs back after this time. */
 const HIDDEN_MS = 5000;
 
-const pause = () => new Promise<void>((resolve) => setTimeout(resolve, AGAIN_MS));
+const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+
+/** As long a view waits for the stream, in milliseconds: a storage may look at all of its sessions before it is watched. */
+const OPEN_MS = 100;
+
+/** True once views may have read something: what has changed since then is to be told, or read again. */
+let isRead = false;
 
 /**
- * Opens the stream, and keeps it open while somebody sees the page. Resolves when it is open, or can't be opened: what is read
- * after that misses nothing.
+ * Opens the stream, and keeps it open while somebody sees the page. Resolves when it is open, can't be opened, or takes long:
+ * then everything is read again once it is open, so that nothing is missed.
  */
 export async function openStream(): Promise<void> {
   let hiding: ReturnType<typeof setTimeout> | undefined;
@@ -150,34 +156,33 @@ export async function openStream(): Promise<void> {
   // A page that the browser keeps for "back" would hold its connection, too.
   addEventListener("pagehide", close);
   addEventListener("pageshow", ({ persisted }) => persisted && stream === undefined && keepOpen());
-  if (isHidden()) return;
-  // A proxy may hold the stream back.
-  await Promise.race([new Promise<void>((resolve) => keepOpen(resolve)), pause()]);
+  if (!isHidden()) await Promise.race([new Promise<void>((resolve) => keepOpen(resolve)), pause(OPEN_MS)]);
+  isRead = true;
 }
 
 /** Opens the stream, again whenever it ends. `onFirst` is called when it is open, or can't be opened. */
 async function keepOpen(onFirst?: () => void): Promise<void> {
   const own = new AbortController();
   stream = own;
-  for (let isFirst = onFirst !== undefined; stream === own; isFirst = false) {
+  while (stream === own) {
     // The page shows that the stream is lost.
-    await follow(own.signal, isFirst, onFirst).catch(() => undefined);
+    await follow(own.signal, onFirst).catch(() => undefined);
     onFirst?.();
     if (stream !== own) return;
     connection.value = "lost";
     // The login may have ended meanwhile. Nobody may see the page any more, or another stream may have been opened.
-    do await pause();
+    do await pause(AGAIN_MS);
     while (stream === own && !(await isAllowed()));
   }
 }
 
 /** Reads the stream to its end. It is read by `fetch`, since an `EventSource` can't send the key. */
-async function follow(signal: AbortSignal, isFirst: boolean, onOpen?: () => void): Promise<void> {
+async function follow(signal: AbortSignal, onOpen?: () => void): Promise<void> {
   const headers: Record<string, string> = lastId === undefined ? {} : { "last-event-id": lastId };
   const { ok, body } = await send("events", { headers, signal });
   if (!ok || body === null) return;
   connection.value = "open";
-  if (!isFirst && lastId === undefined) tell({ type: "reset" });
+  if (isRead && lastId === undefined) tell({ type: "reset" });
   onOpen?.();
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

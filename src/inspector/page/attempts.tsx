@@ -173,7 +173,7 @@ export function Attempts({ id, version, phases, waitingPhase, verifying }: Attem
   }, [named, oldest]);
   if (pages.isEmpty) return <Empty>There are no attempts.</Empty>;
   const summary = (attempt: AttemptLine) => {
-    const { phase, gone, startedAt, durationSeconds, problems = [] } = attempt;
+    const { phase, gone, startedAt, durationSeconds, problems = [], waived = [] } = attempt;
     const at = gone === undefined ? phases.find(({ number }) => number === phase) : undefined;
     const word = attemptWord(attempt, at?.state, verifying !== undefined);
     return (
@@ -187,6 +187,9 @@ export function Attempts({ id, version, phases, waitingPhase, verifying }: Attem
             attempt {attempt.attempt}
             {word === "verifying" && <Line before=", runs " text={verifying?.join(", ")} max={200} />}
             {problems.length > 0 && `, ${counted(problems.length, "problem")}`}
+            {word === "waived" && (
+              <Line before=", passed without " text={waived.flatMap(({ fields }) => fields).join(", ")} max={200} />
+            )}
           </span>
         </span>
         <span class="quiet right">

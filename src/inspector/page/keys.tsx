@@ -6,7 +6,7 @@ import { moveRow } from "./rows.js";
 import { Terms } from "./view.js";
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
-  ["/ or Ctrl+K", "Search the sessions"],
+  ["/ or Ctrl+K", "Search the sessions, or the inbox"],
   ["j, k", "Next session, session before"],
   ["Enter", "Open the session"],
   ["?", "Show these keys"],
@@ -16,8 +16,13 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
 export const isSearchWanted = signal(false);
 
 function search(): void {
-  if (document.getElementById("search") === null) go(href(["sessions"]));
-  isSearchWanted.value = true;
+  const field = document.getElementById("search");
+  // At once: what is typed next belongs into it.
+  if (field instanceof HTMLInputElement) field.select();
+  else {
+    go(href(["sessions"]));
+    isSearchWanted.value = true;
+  }
 }
 
 /** Returns true where a key is a letter of a text, or means something of its own. */

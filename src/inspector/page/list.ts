@@ -28,18 +28,19 @@ const PAGE = 100;
 /** As many rows are read anew after a lost connection; a person who has scrolled further scrolls again. */
 const AGAIN_MAX = 1000;
 /** The wait before the server is asked again that still reads its sessions, in milliseconds. */
-const STILL_MS = 300;
+const STILL_MS = 500;
 /** Changes that follow each other within this time are counted at once, in milliseconds. */
 const COUNT_MS = 700;
 
-/** The query that is read: what is shown may still answer the one before. */
-let wanted = "";
+/** The reading that counts: what is shown may still be of the one before. */
+let wanted = { query: "" };
 /** What has happened since a request was sent, which its answer may not have. */
 let missed: LiveMessage[] = [];
 
 /** Begins a list, or reads it anew up to as many rows as it has. The shown rows stay until then. */
 export async function readList(query: string): Promise<void> {
-  wanted = query;
+  const own = { query };
+  wanted = own;
   const before = listed.peek();
   const rows = before.query === query ? Math.min(before.rows.length, AGAIN_MAX) : 0;
   listed.value = { ...before, isReading: true, error: undefined };
@@ -49,17 +50,17 @@ export async function readList(query: string): Promise<void> {
       let read: Listed = { ...NOTHING, query };
       do {
         read = joined(read, await pageOf(read));
-      } while (read.rows.length < rows && read.cursor !== undefined && wanted === query);
-      if (wanted !== query) return;
+      } while (read.rows.length < rows && read.cursor !== undefined && wanted === own);
+      if (wanted !== own) return;
       isReading = read.read?.state === "reading";
       // Rows that are there already do not go because the server has begun to read anew.
       listed.value = !isReading || rows === 0 ? { ...read, isReading } : { ...listed.peek(), read: read.read };
       for (const message of missed) applyMessage(message);
       if (isReading) await new Promise((resolve) => setTimeout(resolve, STILL_MS));
-      if (wanted !== query) return;
+      if (wanted !== own) return;
     }
   } catch (error) {
-    if (wanted === query) listed.value = { ...NOTHING, query, isReading: false, error: asFailure(error) };
+    if (wanted === own) listed.value = { ...NOTHING, query, isReading: false, error: asFailure(error) };
   }
 }
 
@@ -71,11 +72,11 @@ export async function readMore(): Promise<void> {
   try {
     const page = await pageOf(before);
     const now = listed.peek();
-    if (wanted !== before.query || now.cursor !== before.cursor) return;
+    if (wanted.query !== before.query || now.cursor !== before.cursor) return;
     listed.value = { ...joined(now, page), isReading: false };
     for (const message of missed) applyMessage(message);
   } catch (error) {
-    if (wanted === before.query) listed.value = { ...listed.peek(), isReading: false, error: asFailure(error) };
+    if (wanted.query === before.query) listed.value = { ...listed.peek(), isReading: false, error: asFailure(error) };
   }
 }
 
@@ -120,7 +121,7 @@ interface Move {
 /** Notes a message, and changes the list by it. */
 export function noteMessage(message: LiveMessage): Move {
   if (message.type === "reset") {
-    readList(wanted);
+    readList(wanted.query);
     return { from: -1, to: -1 };
   }
   if (listed.peek().isReading) missed.push(message);

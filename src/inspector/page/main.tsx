@@ -3,10 +3,10 @@
  *
  * - api.ts, router.ts: the server: requests and the stream of changes; the URL
  * - text.tsx: text from outside, times, states; tree.tsx: JSON and differences; view.tsx: parts of all views
- * - sessions.tsx: the list of sessions, its search and filters; rows.tsx: its rows; list.ts: how it is read and changes
+ * - sessions.tsx: the list of sessions; filters.tsx: search and filters; rows.tsx: its rows; list.ts: how it is read and changes
  * - session.tsx: one session; strip.tsx: the time that it has taken; keys.tsx: the keys of the page
  * - attempts.tsx: attempts, and what gates found; records.tsx: log and audit; routed.tsx: entries of routed and recorded ones
- * - waiting.tsx: the inbox, and the answers; passkey.tsx: signing with a passkey, and registering one
+ * - inbox.tsx: the inbox; waiting.tsx: a request and the answer; passkey.tsx: signing with a passkey, and registering one
  * - actions.tsx: what the host may do
  * - in-client.tsx: not of this page, but the view of a session inside of an MCP client; client.ts: the client around it
  * - workflows.tsx: workflows; gate.tsx: their gates; graph.tsx: drawings; statistics.tsx, bars.tsx: figures
@@ -29,6 +29,7 @@ import {
   readAbout,
   waiting,
 } from "./api.js";
+import { Inbox } from "./inbox.js";
 import { Keys } from "./keys.js";
 import { listed } from "./list.js";
 import { Invitation } from "./passkey.js";
@@ -38,7 +39,6 @@ import { Sessions } from "./sessions.js";
 import { Statistics } from "./statistics.js";
 import { line, number } from "./text.js";
 import { announcement, Empty, Failed, Form, Heading, useTask } from "./view.js";
-import { Inbox } from "./waiting.js";
 import { Workflow, Workflows } from "./workflows.js";
 
 const VIEWS = [

@@ -1,6 +1,7 @@
 /** The rows of the list of sessions, of which only those on the screen are in the document. */
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { waivedWords } from "../../read/filter.js";
 import type { BrokenSession, ListedSession } from "../../read/model.js";
 import { orderOf, type Sort } from "../../read/order.js";
 import { standingOf, standingText } from "../../read/standing.js";
@@ -178,7 +179,14 @@ function Row({ session, index }: { readonly session: ListedSession; readonly ind
         </a>
       </th>
       <td class="c-phase">
-        <Progress of={session} />
+        <span class="progress">
+          <Progress of={session} />
+          {session.waived && (
+            <span class="tag" title={line(waivedWords(session) ?? "")}>
+              waived
+            </span>
+          )}
+        </span>
       </td>
       <td class="c-workflow" title={line(workflowType)}>
         <Line text={workflowName} max={80} />
@@ -205,13 +213,15 @@ function Damaged({ session, index }: { readonly session: BrokenSession; readonly
         <Standing of="damaged" word={code === "TAMPERED" ? "Damaged" : "Not shown"} />
       </td>
       <th scope="row" class="c-target">
-        <a href={href(["sessions", sessionId])}>
+        <a href={href(["sessions", sessionId])} aria-label={line(sessionId, 1000)}>
           <MiddleCut text={sessionId} />
         </a>
       </th>
-      <td colSpan={COLUMNS.length - 2} class="c-why" title={line(message, 1000)}>
+      <td colSpan={COLUMNS.length - 3} class="c-why" title={line(message, 1000)}>
         {line(message)}
       </td>
+      {/* The last column is not on every screen. */}
+      <td class="c-started" />
     </tr>
   );
 }
@@ -223,13 +233,17 @@ const SEGMENTS_MAX = 12;
 function Progress({ of: session }: { readonly of: ListedSession }) {
   const { status, current, total, phaseName } = session;
   if (typeof current === "string" || total === undefined)
-    return <Line text={typeof current === "string" ? current : `phase ${current}`} max={80} />;
+    return (
+      <span>
+        <Line text={typeof current === "string" ? current : `phase ${current}`} max={80} />
+      </span>
+    );
   const isDone = status === "completed";
   const done = isDone ? total : current - 1;
   const standing = `is-${standingOf(session)}`;
   return (
-    <span class="progress" title={`${current} of ${total}`}>
-      <span class={`bar ${standing}`} aria-hidden="true">
+    <>
+      <span class={`bar ${standing}`} aria-hidden="true" title={`${current} of ${total}`}>
         {total > SEGMENTS_MAX ? (
           <i class="done" style={{ flexGrow: 0, flexBasis: `${(100 * done) / total}%` }} />
         ) : (
@@ -246,7 +260,7 @@ function Progress({ of: session }: { readonly of: ListedSession }) {
         </span>
       )}
       <span class="unseen"> of {total}</span>
-    </span>
+    </>
   );
 }
 

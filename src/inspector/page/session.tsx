@@ -83,7 +83,8 @@ function Shown({ detail, onDone }: { readonly detail: ShownDetail; readonly onDo
     go(hrefWith({ answer: undefined }), { replace: true });
     onDone();
   };
-  const notices = detail.kind === "phased" ? detail.notices : detail.kind === "routed" ? [detail.reason ?? ""] : [];
+  const reason = detail.kind === "routed" && detail.reason !== detail.why.reason ? detail.reason : undefined;
+  const notices = detail.kind === "phased" ? detail.notices : [reason ?? ""];
   return (
     <>
       {wanted !== null && awaiting?.request !== wanted && (
@@ -290,8 +291,8 @@ function Phase({ phase, isVerifying }: { readonly phase: PhaseLine; readonly isV
           <Line text={fields.join(", ")} code max={200} /> waived
           <Line before=" by " text={by} max={80} />
           {at !== undefined && [", ", <Time key="at" at={at} />]}
-          <Line before=": " text={reason} max={400} />
-          <Line before=" – " text={note} max={400} />
+          <Line before=": " text={reason} max={160} />
+          <Line before=" – " text={note} max={160} />
         </p>
       ))}
       {tasks.length > 0 && (

@@ -1,17 +1,16 @@
 /** The list of sessions: how many there are, the search, the filters. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { FILTERS, filterOf, STUCK_SECONDS } from "../../read/filter.js";
 import type { BrokenSession } from "../../read/model.js";
 import { orderOf } from "../../read/order.js";
 import { LISTED, STANDING_WORDS } from "../../read/standing.js";
-import type { WorkflowList } from "../wire.js";
-import { about, useData } from "./api.js";
-import { isSearchWanted } from "./keys.js";
+import { about } from "./api.js";
+import { Search, Select, useTyping, WorkflowSelect } from "./filters.js";
 import { listed, readList } from "./list.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { COLUMNS, Rows } from "./rows.js";
-import { counted, Line, line, number } from "./text.js";
+import { counted, Line, number } from "./text.js";
 import { Empty, Failed, Heading, Notice, Waiting } from "./view.js";
 
 export function Sessions() {
@@ -19,7 +18,8 @@ export function Sessions() {
   const sort = query.get("sort");
   const filter = filterOf(query);
   const asked = new URLSearchParams({ ...filter, ...(sort && { sort }) }).toString();
-  useEffect(() => {
+  // Asked for before the first frame is drawn.
+  useLayoutEffect(() => {
     readList(asked);
   }, [asked]);
   const { total, counts, broken, read, rows } = listed.value;
@@ -32,7 +32,8 @@ export function Sessions() {
       <Filters />
       {read?.state === "cut" && (
         <Notice>
-          These are the newest {number(read.sessions)} sessions. <code>phasegate sessions</code> lists the older ones.
+          These are the newest {number(read.sessions)} sessions, of which the list checks the last commits alone.{" "}
+          <code>phasegate sessions</code> lists the older ones.
         </Notice>
       )}
       <p class="reading" role="status">
@@ -151,20 +152,7 @@ function Filters() {
   const { query } = place.value;
   const value = (name: FilterName) => query.get(name) ?? "";
   const set = (changes: Readonly<Record<string, string>>) => go(hrefWith(changes));
-  const typing = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const type = (name: string) => (event: { readonly currentTarget: HTMLInputElement }) => {
-    const text = event.currentTarget.value;
-    clearTimeout(typing.current);
-    typing.current = setTimeout(() => go(hrefWith({ [name]: text }), { replace: true }), 200);
-  };
-  useEffect(() => () => clearTimeout(typing.current), []);
-  const field = useRef<HTMLInputElement>(null);
-  const isWanted = isSearchWanted.value;
-  useEffect(() => {
-    if (!isWanted) return;
-    isSearchWanted.value = false;
-    field.current?.select();
-  }, [isWanted]);
+  const type = useTyping();
   const chosen = value("status") === "" ? [] : value("status").split(",");
   const toggle = (status: string) =>
     set({ status: LISTED.filter((one) => chosen.includes(one) !== (one === status)).join(",") });
@@ -172,17 +160,7 @@ function Filters() {
   const isOpen = useSignal(false);
   return (
     <search>
-      <label class="grow">
-        <span class="unseen">Search</span>
-        <input
-          type="search"
-          id="search"
-          ref={field}
-          value={value("text")}
-          onInput={type("text")}
-          placeholder="Search targets, phases, owners, workflows, ids"
-        />
-      </label>
+      <Search placeholder="Search targets, phases, owners, workflows, waivers, ids" />
       <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
         Filter
       </button>
@@ -281,38 +259,6 @@ function wordOf(name: FilterName, value: string): string {
   const words = new Map<string, string>(name in known ? known[name as keyof typeof known] : []);
   if (name !== "status") return words.get(value) ?? value;
   return LISTED.flatMap((one) => (value.split(",").includes(one) ? [STANDING_WORDS[one]] : [])).join(" or ");
-}
-
-interface SelectProps {
-  readonly label: string;
-  readonly options: readonly (readonly [string, string])[];
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-/** A choice of one option, or any. Another value in the URL is one option more. */
-function Select({ label, options, value, onChange }: SelectProps) {
-  const isOwn = value === "" || options.some(([option]) => option === value);
-  return (
-    <label>
-      <span>{label}</span>
-      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        <option value="">any</option>
-        {!isOwn && <option value={value}>{line(value, 40)}</option>}
-        {options.map(([option, text]) => (
-          <option value={option} key={option}>
-            {line(text, 40)}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-export function WorkflowSelect({ value, onChange }: Pick<SelectProps, "value" | "onChange">) {
-  const { data } = useData<WorkflowList>("workflows");
-  const types = [...new Set(data?.items.map(({ type }) => type))].sort();
-  return <Select label="Workflow" options={types.map((type) => [type, type])} value={value} onChange={onChange} />;
 }
 
 function NoRows({ isFiltered }: { readonly isFiltered: boolean }) {

@@ -5,8 +5,8 @@ import { notedSumTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
 import { NotedList } from "./attempts.js";
 import { DayBars, Figure } from "./bars.js";
+import { WorkflowSelect } from "./filters.js";
 import { go, href, hrefWith, place } from "./router.js";
-import { WorkflowSelect } from "./sessions.js";
 import { counted, duration, Line, number } from "./text.js";
 import { Empty, Heading, List, Loading, Notice, Table } from "./view.js";
 

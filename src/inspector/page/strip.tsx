@@ -1,7 +1,7 @@
 /** The time that a phased session has taken: its phases as bars, with refusals as ticks, and waits hatched. */
 import type { PhasedDetail, PhaseLine, Times } from "../../read/model.js";
 import { useData } from "./api.js";
-import { duration, line, toneOf } from "./text.js";
+import { duration, Line, line, toneOf } from "./text.js";
 
 interface Span {
   readonly from: number;
@@ -80,7 +80,7 @@ function Bar({ bar: { phase, from, to }, waits, refusals, width }: BarProps) {
         ))}
       </span>
       <span class="strip-name">
-        {name} <span class="quiet">{took}</span>
+        {phase.number} <Line text={phase.name} max={80} /> <span class="quiet">{took}</span>
         <span class="unseen"> {more.join(", ")}</span>
       </span>
     </li>

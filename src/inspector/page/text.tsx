@@ -61,6 +61,14 @@ export function MiddleCut({ text }: { readonly text: string }) {
   );
 }
 
+/** Returns a text for one line without its middle, if it is longer: for names, of which the end says most. */
+export function ends(text: string, max = 120): string {
+  const characters = [...line(text, PATH_MAX)];
+  const before = Math.floor(max / 3);
+  if (characters.length <= max) return characters.join("");
+  return [...characters.slice(0, before), "…", ...characters.slice(before - max)].join("");
+}
+
 const LONG_FIRST = 2000;
 /** Lines that are shown at first: of prose, and of code. */
 const [LINES_FIRST, CODE_FIRST] = [60, 20];

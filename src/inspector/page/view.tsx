@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { about, asFailure, type Failure, type Loaded } from "./api.js";
 import { go, hrefWith, place } from "./router.js";
-import { Long, line, Some } from "./text.js";
+import { ends, Long, line, Some } from "./text.js";
 
 /** What a screen reader says next. */
 export const announcement = signal("");
@@ -60,7 +60,7 @@ let shownPath = location.pathname;
 /** The heading of a view. It gets the focus when the view was opened from another one. */
 export function Heading({ title, count }: { readonly title: string; readonly count?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const text = line(title, 120);
+  const text = ends(title);
   const { pathname } = location;
   useEffect(() => {
     document.title = [text, line(about.value.title)].filter(Boolean).join(" – ");

@@ -1,120 +1,15 @@
-/** What waits for a person: the inbox, a request with all that the person has to see, and the answer. */
-import { signal, useSignal } from "@preact/signals";
+/** What waits for a person: a request with all that the person has to see, and the answer. */
+import { signal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { UNCHECKED } from "../../gate/unchecked.js";
-import type { Inbox as Items, Waiting, WaitingLine } from "../../read/model.js";
+import type { Waiting, WaitingLine } from "../../read/model.js";
 import type { About, AnswerBody } from "../wire.js";
-import { about, changesInbox, noteInbox, post, readAbout, useData } from "./api.js";
+import { about, post, readAbout } from "./api.js";
 import { Notes, Problems, Verifications } from "./attempts.js";
 import { sign } from "./passkey.js";
-import { href } from "./router.js";
-import { Ago, Line, Long, line, number, State } from "./text.js";
+import { Line, Long, line, Time } from "./text.js";
 import { Differences, Tree } from "./tree.js";
-import { announce, Empty, Failed, Fold, Heading, List, Loading, Notice, Part, useTask } from "./view.js";
-
-export function Inbox() {
-  const inbox = useData<Items>("inbox", changesInbox);
-  const { data } = inbox;
-  /** What was answered last, and the request that comes after it, which is opened and gets the focus. */
-  const answered = useSignal<Answered | undefined>(undefined);
-  const { said, line: last, next } = answered.value ?? {};
-  useEffect(() => {
-    if (data !== undefined) noteInbox(data);
-  }, [data]);
-  return (
-    <>
-      <Heading title="Inbox" count={data && number(data.items.length)} />
-      {last !== undefined && (
-        <Notice role="status">
-          {said}: <a href={href(["sessions", last.sessionId])}>{line(last.target || last.sessionId, 120)}</a>
-        </Notice>
-      )}
-      <Loading of={inbox} what="the inbox">
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty>Nothing waits for a person.</Empty>
-          ) : (
-            <List
-              items={items}
-              class="inbox"
-              label="Requests, oldest first"
-              what="request"
-              keyOf={({ request }) => request}
-            >
-              {(waiting, index) => (
-                <Fold
-                  class="attempt"
-                  isFirst={index === 0}
-                  hasFocus={next === waiting.request}
-                  summary={(isOpen) => <Head of={waiting} isOpen={isOpen} />}
-                >
-                  {() => (
-                    <Whole
-                      line={waiting}
-                      onDone={(said) => {
-                        const after = items[index + 1] ?? items[index - 1];
-                        answered.value = { said, line: waiting, next: after?.request };
-                        inbox.reload();
-                      }}
-                    />
-                  )}
-                </Fold>
-              )}
-            </List>
-          )
-        }
-      </Loading>
-    </>
-  );
-}
-
-interface Answered {
-  /** In words: `Approved as ann`. */
-  readonly said: string;
-  readonly line: WaitingLine;
-  readonly next: string | undefined;
-}
-
-function Head({ of: waiting, isOpen }: { readonly of: WaitingLine; readonly isOpen: boolean }) {
-  const { what, sessionId, target, workflowType, phase, phaseName, question, askedAt } = waiting;
-  return (
-    <>
-      <State of="waiting" word={what} />
-      <span>
-        <h2>
-          <Line text={target || sessionId} max={120} />
-        </h2>{" "}
-        <span class="quiet">
-          <Line text={workflowType} max={80} />, phase {phase} <Line text={phaseName} max={80} />
-          <WhoMay waiting={waiting} />
-        </span>
-        {!isOpen && <span class="quiet preview">{line(question, 160)}</span>}
-      </span>
-      <span class="quiet right">
-        <Ago at={askedAt} suffix=" ago" />
-      </span>
-    </>
-  );
-}
-
-/** A request with all that it is about, which is read when it is opened. */
-function Whole({ line: { sessionId, request }, onDone }: { readonly line: WaitingLine; readonly onDone: OnDone }) {
-  // A request stays as it is. The session may ask something else: that is another line.
-  const waiting = useData<Waiting>(`sessions/${encodeURIComponent(sessionId)}/waiting?${request}`, () => false);
-  return (
-    <Loading of={waiting} what="the request">
-      {(whole) => (
-        <>
-          <Matter waiting={whole} />
-          <AnswerForm waiting={whole} onDone={onDone} />
-          <p>
-            <a href={href(["sessions", sessionId], { answer: request })}>Open the session</a>
-          </p>
-        </>
-      )}
-    </Loading>
-  );
-}
+import { announce, Failed, List, Notice, Part, useTask } from "./view.js";
 
 interface WaitingNowProps {
   readonly waiting: Waiting;
@@ -141,11 +36,11 @@ export function WaitingNow({ waiting, isWanted, onDone }: WaitingNowProps) {
   );
 }
 
-function WhoMay({ waiting: { approvers } }: { readonly waiting: WaitingLine }) {
-  return approvers === undefined ? null : <span class="quiet"> asked of {line(approvers.join(" or "), 200)}</span>;
+export function WhoMay({ waiting: { approvers } }: { readonly waiting: WaitingLine }) {
+  return approvers === undefined ? null : <span class="quiet">, asked of {line(approvers.join(" or "), 200)}</span>;
 }
 
-function Matter({ waiting }: { readonly waiting: Waiting }) {
+export function Matter({ waiting }: { readonly waiting: Waiting }) {
   const {
     what,
     question,
@@ -157,6 +52,7 @@ function Matter({ waiting }: { readonly waiting: Waiting }) {
     warnings,
     before,
   } = waiting;
+  const { askedAt, owner } = waiting;
   const { problems = [], notes = [] } = before ?? {};
   // A denial is a note and a problem of the same words.
   const isDenied = notes.some(({ event }) => event === "denied");
@@ -166,6 +62,10 @@ function Matter({ waiting }: { readonly waiting: Waiting }) {
       <blockquote class="question">
         <Long text={question || (what === "approval" ? "May this go on?" : "No reason was given.")} />
       </blockquote>
+      <p class="quiet">
+        Asked by the agent
+        <Line before=" of " text={owner} max={80} />, <Time at={askedAt} />
+      </p>
       <List items={fields} title="What is to be waived" class="problems" what="field">
         {({ name, text }) => (
           <>
@@ -204,9 +104,9 @@ function namesFor({ approvers }: Waiting, { approvers: known, unsigned }: About)
 }
 
 /** Called with what was answered, in words. */
-type OnDone = (said: string) => void;
+export type OnDone = (said: string) => void;
 
-function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly onDone: OnDone }) {
+export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly onDone: OnDone }) {
   const { what, sessionId, request, evidenceHash, approvers: allowed = [] } = waiting;
   const { approvers, unsigned } = about.value;
   const names = namesFor(waiting, about.value);

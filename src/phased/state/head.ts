@@ -119,6 +119,11 @@ export function spentAt(head: HeadFacts, position: number): number {
   return head.spent.find(([place]) => place === position)?.[1] ?? 0;
 }
 
+/** Returns true if the last submission at the current phase was refused, and nothing was waived since: that may have been all. */
+export function isRefused({ submission, waived = [] }: Pick<SessionHead, "submission" | "waived">): boolean {
+  return submission !== undefined && !waived.some(({ version }) => version > submission.version);
+}
+
 /** The time of an event, and the version of its commit. */
 interface EventContext {
   /** ISO 8601, UTC. */
