@@ -1,12 +1,11 @@
 /** The commands by which a person answers what a session waits for, as they are typed in the current folder. */
 import { existsSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
 import process from "node:process";
 import type { Approvers } from "../approval/approvers.js";
 import type { WaitingLine } from "../read/model.js";
 import { CommandFailure } from "./exit-codes.js";
 import { findOwnProject } from "./options.js";
-import { type KeysAndApprovers, keyFiles, signerFor } from "./own-key.js";
+import { inKeys, type KeysAndApprovers, keyFiles, signerFor, typedOf } from "./own-key.js";
 import { inShell, userName, withoutPasswords } from "./terminal.js";
 import type { TrustOptions } from "./trust.js";
 
@@ -35,7 +34,7 @@ export interface AnswerCommands {
   readonly retry: (id: string) => string;
 }
 
-/** The approvers' file of a project in which no option and no variable names one. */
+/** The approvers' file beside the keys, if no option and no variable names one: whoever can write it can add a key. */
 const APPROVERS_FILE = "approvers.json";
 
 /**
@@ -52,10 +51,10 @@ export async function answersFor(place: Place, known: Approvers): Promise<Answer
     ...option("--state", state, state === (PHASEGATE_STATE ?? project?.state)),
     ...option("--hash-key-file", hashKeyFile, hashKeyFile === PHASEGATE_HASH_KEY_FILE),
   ];
-  const file = join(project?.root ?? process.cwd(), APPROVERS_FILE);
+  const file = inKeys(APPROVERS_FILE);
   const approversOption =
     approvers === undefined
-      ? ["--approvers", inShell(relative(process.cwd(), file))]
+      ? ["--approvers", typedOf(APPROVERS_FILE)]
       : option("--approvers", approvers, approvers === PHASEGATE_APPROVERS);
   const named = Object.entries(approver).flatMap(([name, key]) => ["--approver", inShell(`${name}=${key}`)]);
   const isTrusting = approvers !== undefined || named.length > 0;
@@ -79,7 +78,7 @@ export async function answersFor(place: Place, known: Approvers): Promise<Answer
       }
       const { key, first } = signerFor(asked, all, place.key);
       const who = [...(first.length > 0 ? approversOption : trusted), ...named, "--key", key];
-      const server = first.length > 0 && approvers === undefined ? `--approvers ${inShell(resolve(file))}` : undefined;
+      const server = first.length > 0 && approvers === undefined ? `--approvers ${inShell(file)}` : undefined;
       return { first, server, yes: line(yes, id, who), no: line("deny", id, who) };
     },
     retry: (id) => line("retry", id, [...checking, ...by]),

@@ -1,9 +1,11 @@
 /**
- * `phasegate approvers`: adds approvers by their keys, invites people to register a passkey, lists the approvers, and takes them out. And the approvers'
- * file, with the invitations beside it (`FILE.invitations`). One claim, on the approvers' file, is for both: two processes never
+ * `phasegate approvers`: adds approvers by their keys, invites people to register a passkey, lists the approvers, and takes them
+ * out. And the approvers' file, with the invitations beside it (`FILE.invitations`). One claim, on the approvers' file, is for both: two processes never
  * write at once. A file is on the disk before the next one is written.
  */
 import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError } from "commander";
 import * as z from "zod";
@@ -50,7 +52,7 @@ key gets another one. Browsers offer passkeys at HTTPS addresses and at http://l
 --url, the end of the link is printed, to be put after the address of the page.`;
 
 const ADD_HELP = `
-A missing file is created. A person who has a key gets another one. The server must have the same file: --approvers FILE, or
+A missing file is created, with its folder. A person who has a key gets another one. The server must have the same file: --approvers FILE, or
 PHASEGATE_APPROVERS.`;
 
 const REMOVE_HELP = `
@@ -97,6 +99,7 @@ const addCommand = command({
     const key =
       file === undefined ? publicKey : (await readPrivateKey(await readSecret(file, "the private key"))).publicKey;
     if (key === undefined) throw usage("no key is given", "Give --key FILE, or --public-key ed25519:….");
+    mkdirSync(dirname(approvers), { recursive: true, mode: 0o700 });
     const isNew = await new ApproversFile(approvers).add(name, key);
     print(terminal, isNew ? `Added a key of ${printable(name)}.` : `This key of ${printable(name)} is there already.`);
     return EXIT.ok;

@@ -38,6 +38,11 @@ export interface KeysAndApprovers {
 
 const FOLDER = ".keys";
 
+/** Returns the path of a file in `~/.keys`, where no agent writes that keeps to its project. */
+export function inKeys(name: string): string {
+  return join(homedir(), FOLDER, name);
+}
+
 /** Returns the files in `~/.keys`, or the one that is given. */
 export async function keyFiles(given: string | undefined): Promise<readonly KeyFile[]> {
   if (given !== undefined) return [await keyFile(given, inShell(given))];
@@ -57,9 +62,9 @@ async function keyFile(file: string, typed: string): Promise<KeyFile> {
   }
 }
 
-/** A shell replaces `~` where no quotes are around it. Windows' own does not. */
-function typedOf(name: string): string {
-  if (process.platform === "win32") return inShell(join(homedir(), FOLDER, name));
+/** Returns a file in `~/.keys` as it is typed. A shell replaces `~` where no quotes are around it; Windows' own does not. */
+export function typedOf(name: string): string {
+  if (process.platform === "win32") return inShell(inKeys(name));
   return `~/${FOLDER}/${inShell(name)}`;
 }
 
@@ -81,7 +86,7 @@ export function signerFor(
     asked === undefined || asked.includes(user)
       ? user
       : (asked.find((one) => !known.includes(one)) ?? asked[0] ?? user);
-  const file = given ?? join(homedir(), FOLDER, fileOf(name));
+  const file = given ?? inKeys(fileOf(name));
   const key = given === undefined ? typedOf(fileOf(name)) : inShell(given);
   return {
     name,

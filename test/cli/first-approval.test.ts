@@ -27,7 +27,7 @@ async function newProject(files: Record<string, string> = {}) {
   const content = new MemoryContent({ sources: { asking: { ...askingFiles, ...files } } });
   /** The server: it knows the approvers of the file, if it is given one. */
   const serve = async () => {
-    const approvers = JSON.parse(await readFile("approvers.json", "utf8").catch(() => "{}"));
+    const approvers = JSON.parse(await readFile(join(home, ".keys/approvers.json"), "utf8").catch(() => "{}"));
     const engine = createEngine({ storage, content, approvers });
     onTestFinished(() => engine.close());
     return engine;
@@ -40,7 +40,7 @@ async function newProject(files: Record<string, string> = {}) {
       wordsOf(line).map((word) => word.replace(/^~/, home)),
       ["y"],
     );
-  return { home, root, serve, sessionId, paste, short: sessionId.slice(-8) };
+  return { home, serve, sessionId, paste, short: sessionId.slice(-8) };
 }
 
 function wordsOf(line: string): string[] {
@@ -68,7 +68,7 @@ describe("the commands that are printed for somebody without a key", () => {
   it.each(["inbox", "show", "approve"])(
     "work as %s prints them, in their order, and the server accepts the answer",
     async (command) => {
-      const { root, serve, sessionId, paste, short } = await newProject();
+      const { home, serve, sessionId, paste, short } = await newProject();
       const { stdout, stderr } = await atTerminal(
         80,
         command,
@@ -80,11 +80,11 @@ describe("the commands that are printed for somebody without a key", () => {
       const commands = commandsIn(text).filter((line) => !line.startsWith("phasegate deny"));
       expect(commands).toEqual([
         "phasegate keygen --out ~/.keys/ann.pem",
-        "phasegate approvers add ann --key ~/.keys/ann.pem --approvers approvers.json",
-        `phasegate approve ${short} --state .phasegate --approvers approvers.json --key ~/.keys/ann.pem`,
+        "phasegate approvers add ann --key ~/.keys/ann.pem --approvers ~/.keys/approvers.json",
+        `phasegate approve ${short} --state .phasegate --approvers ~/.keys/approvers.json --key ~/.keys/ann.pem`,
       ]);
       expect(text.replace(/\s+/g, " ")).toContain(
-        `The server needs the same approvers: --approvers ${join(root, "approvers.json")}`,
+        `The server needs the same approvers: --approvers ${join(home, ".keys/approvers.json")}`,
       );
       for (const line of commands) expect(await paste(line)).toMatchObject({ code: 0 });
       const state = await (await serve()).session(sessionId).state();
@@ -102,8 +102,9 @@ describe("the commands that are printed for somebody without a key", () => {
   });
 
   it("name somebody who has no key yet, of those whom the gate names", async () => {
-    const { paste } = await newProject();
-    await writeFile("approvers.json", JSON.stringify({ ann: `ed25519:${"A".repeat(43)}` }));
+    const { home, paste } = await newProject();
+    await mkdir(join(home, ".keys"));
+    await writeFile(join(home, ".keys/approvers.json"), JSON.stringify({ ann: `ed25519:${"A".repeat(43)}` }));
     const [keygen = "", add = "", ...answers] = commandsIn((await run("inbox", "--state", ".phasegate")).stdout);
     expect(keygen).toBe("phasegate keygen --out ~/.keys/bob.pem");
     await paste(keygen);
@@ -115,7 +116,7 @@ describe("the commands that are printed for somebody without a key", () => {
   it("are not printed to a person with a key, who gets the one that works", async () => {
     const { sessionId, paste, short } = await newProject();
     for (const line of commandsIn((await run("inbox", "--state", ".phasegate")).stdout).slice(0, 2)) await paste(line);
-    const expected = `phasegate approve ${short} --state .phasegate --approvers approvers.json --key ~/.keys/ann.pem`;
+    const expected = `phasegate approve ${short} --state .phasegate --approvers ~/.keys/approvers.json --key ~/.keys/ann.pem`;
     expect(commandsIn((await atTerminal(80, "inbox", "--state", ".phasegate")).stdout)).toEqual([expected]);
     const shown = (await atTerminal(80, "show", short, "--state", ".phasegate")).stdout;
     expect(shown).not.toMatch(/keygen|approvers add/);
@@ -136,7 +137,7 @@ describe("the commands that are printed for somebody without a key", () => {
     for (let time = 0; time < 3; time += 1) await session.completePhase(2, { tests_pass: "no" });
     const { stdout } = await run("show", sessionId, "--state", ".phasegate");
     const [, retry = ""] = /(phasegate retry .*)/.exec(stdout) ?? [];
-    expect(retry).toContain("--approvers approvers.json");
+    expect(retry).toContain("--approvers ~/.keys/approvers.json");
     expect(await paste(retry)).toMatchObject({ code: 0, text: expect.stringContaining("may be tried again") });
   });
 
@@ -147,8 +148,8 @@ describe("the commands that are printed for somebody without a key", () => {
     expect(absent).toMatchObject({ code: 3, stderr: expect.stringContaining(`there is no private key in ${key}`) });
     expect(commandsIn(absent.stderr)).toEqual([
       `phasegate keygen --out ${key}`,
-      `phasegate approvers add ann --key ${key} --approvers approvers.json`,
-      `phasegate approve ${sessionId} --state .phasegate --approvers approvers.json --key ${key}`,
+      `phasegate approvers add ann --key ${key} --approvers ~/.keys/approvers.json`,
+      `phasegate approve ${sessionId} --state .phasegate --approvers ~/.keys/approvers.json --key ${key}`,
     ]);
     await paste(`phasegate keygen --out ${key}`);
     const unknown = await run("approve", sessionId, "--state", ".phasegate", "--key", key);
@@ -162,7 +163,7 @@ describe("the commands that are printed for somebody without a key", () => {
     const { home, paste } = await newProject();
     await mkdir(join(home, ".keys"));
     await writeFile(join(home, ".keys", "ann.pem"), "no key", { mode: 0o600 });
-    await writeFile("approvers.json", "[]");
+    await writeFile(join(home, ".keys/approvers.json"), "[]");
     const [add = ""] = commandsIn((await run("inbox", "--state", ".phasegate")).stdout);
     expect(add).toMatch(/^phasegate approvers add ann --key/);
     expect(await paste(add)).toMatchObject({

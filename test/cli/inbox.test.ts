@@ -1,5 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { runCli } from "../../src/cli/cli.js";
@@ -34,7 +35,7 @@ describe("phasegate inbox", () => {
     const { code, stdout } = await run("inbox", "--state", state);
     expect(code).toBe(0);
     const key = (name: string) => `--key ~/.keys/${name}.pem`;
-    const approver = "--approvers approvers.json";
+    const approver = "--approvers ~/.keys/approvers.json";
     const firstFor = (name: string) => [
       `|phasegate keygen --out ~/.keys/${name}.pem`,
       `|phasegate approvers add ${name} ${key(name)} ${approver}`,
@@ -44,7 +45,7 @@ describe("phasegate inbox", () => {
       "First, once, add a key of yours to the approvers:",
       ...firstFor(user),
       ...firstFor("ann"),
-      `|The server needs the same approvers: --approvers ${resolve("approvers.json")}`,
+      `|The server needs the same approvers: --approvers ${join(homedir(), ".keys/approvers.json")}`,
       "",
       "ASKED|WAITS FOR|PHASE|TARGET|QUESTION|ANSWER",
       `2026-03-04 05:09:07Z|approval|1 Plan|文档/支付网关设计说明书.md|Is this plan good enough to build on it for a whole month, with all of its risks?|phasegate approve ${ids.approval} --state ${state} ${approver} ${key(user)}`,

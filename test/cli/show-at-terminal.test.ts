@@ -52,7 +52,7 @@ describe("phasegate show at a terminal", () => {
         "            of its risks?\n",
     );
     const key = `--key ~/.keys/${userName()}.pem`;
-    const options = `${ids.approval.slice(-8)} --state ${state} --approvers approvers.json ${key}`;
+    const options = `${ids.approval.slice(-8)} --state ${state} --approvers ~/.keys/approvers.json ${key}`;
     expect(text).toMatch(
       /\n {2}first {5}phasegate keygen .*\n {12}phasegate approvers add .*\n {12}The server needs the same approvers:\s+--approvers\s+\S+\n {2}answer /,
     );
