@@ -6,7 +6,7 @@ import type { WaitingLine } from "../read/model.js";
 import { CommandFailure } from "./exit-codes.js";
 import { findOwnProject } from "./options.js";
 import { inKeys, type KeysAndApprovers, keyFiles, signerFor, typedOf } from "./own-key.js";
-import { inShell, userName, withoutPasswords } from "./terminal.js";
+import { inShell, printable, userName, withoutPasswords } from "./terminal.js";
 import type { TrustOptions } from "./trust.js";
 
 /** Where the sessions are, and whom the command trusts that prints the answer: the answer gets the same options. */
@@ -20,6 +20,8 @@ type Question = Pick<WaitingLine, "what" | "approvers">;
 
 /** The commands that answer a question. */
 export interface Answers {
+  /** Who answers with these commands. */
+  readonly who: string;
   /** What a person without a key runs first, once: the key is made, and added to the approvers. */
   readonly first: readonly string[];
   /** The option that the server needs then, too; missing if it has it. */
@@ -74,20 +76,25 @@ export async function answersFor(place: Place, known: Approvers): Promise<Answer
     answers: ({ what, approvers: asked }, id) => {
       const yes = what === "approval" ? "approve" : "waive";
       if (what === "waiver" && asked === undefined && !hasApprovers) {
-        return { first: [], yes: line(yes, id, by), no: line("deny", id, by) };
+        return { who: userName(), first: [], yes: line(yes, id, by), no: line("deny", id, by) };
       }
-      const { key, first } = signerFor(asked, all, place.key);
-      const who = [...(first.length > 0 ? approversOption : trusted), ...named, "--key", key];
+      const { name: who, key, first } = signerFor(asked, all, place.key);
+      const signing = [...(first.length > 0 ? approversOption : trusted), ...named, "--key", key];
       const server = first.length > 0 && approvers === undefined ? `--approvers ${inShell(file)}` : undefined;
-      return { first, server, yes: line(yes, id, who), no: line("deny", id, who) };
+      return { who, first, server, yes: line(yes, id, signing), no: line("deny", id, signing) };
     },
     retry: (id) => line("retry", id, [...checking, ...by]),
   };
 }
 
+/** Says whose the commands are that come first. A person's name may not be that of their account. */
+export function firstText(who: string): string {
+  return who === userName() ? "Once, make a key, and add it to the approvers:" : `If you are ${printable(who)}, once:`;
+}
+
 /** Says what the server needs, so that it accepts an answer. */
 export function serverText(option: string): string {
-  return `The server needs the same approvers: ${option}`;
+  return `The server accepts the answer if it is started with the same approvers: ${option}`;
 }
 
 /** Returns the approvers in a file; none if it can't be read: the command that adds to it says why. */

@@ -180,7 +180,12 @@ async function signerOf(
   { storage, sessionId }: OpenedSession,
   { stderr }: Terminal,
 ): Promise<Signer> {
-  const signer = await givenSigner(options, approvers, what !== "waiver" || question.approvers !== undefined);
+  const signer = await givenSigner(
+    options,
+    approvers,
+    what !== "waiver" || question.approvers !== undefined,
+    question.approvers,
+  );
   if (!("problem" in signer)) return signer;
   const short = isTty(stderr) ? await shortIdsIn(storage, [sessionId], SHORT_IDS_MAX) : String;
   const asked = { what: what === "waiver" ? "waiver" : "approval", approvers: question.approvers } as const;
@@ -198,6 +203,7 @@ async function givenSigner(
   { key, by }: DecideOptions,
   approvers: Approvers,
   mustSign: boolean,
+  asked: readonly string[] | undefined,
 ): Promise<Signer | { readonly problem: string; readonly exitCode?: ExitCode }> {
   if (key === undefined) {
     if (mustSign) return { problem: "this decision must be signed with your private key" };
@@ -207,8 +213,14 @@ async function givenSigner(
   const privateKey = await readSecret(key, "the private key");
   if (by !== undefined) return { by, privateKey };
   const { publicKey } = await readPrivateKey(privateKey);
-  const name = Object.keys(approvers).find((candidate) => keysOf(approvers, candidate).includes(publicKey));
-  return name === undefined ? { problem: "this key is not one of the approvers' keys" } : { by: name, privateKey };
+  const names = Object.keys(approvers).filter((candidate) => keysOf(approvers, candidate).includes(publicKey));
+  const [name] = names;
+  if (name === undefined) return { problem: "this key is not one of the approvers' keys" };
+  const named = asked === undefined ? name : names.find((one) => asked.includes(one));
+  if (named !== undefined) return { by: named, privateKey };
+  const who = printable(asked?.join(" or ") ?? "");
+  const message = `${printable(name)} is not an approver of this: only ${who} may decide it`;
+  throw new CommandFailure(message, EXIT.problems, "One of them runs the command with their own key.");
 }
 
 function requireHash(decision: DecideCommand, { yes, evidenceHash, request }: DecideOptions): void {

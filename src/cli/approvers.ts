@@ -101,7 +101,12 @@ const addCommand = command({
     if (key === undefined) throw usage("no key is given", "Give --key FILE, or --public-key ed25519:….");
     mkdirSync(dirname(approvers), { recursive: true, mode: 0o700 });
     const isNew = await new ApproversFile(approvers).add(name, key);
-    print(terminal, isNew ? `Added a key of ${printable(name)}.` : `This key of ${printable(name)} is there already.`);
+    print(
+      terminal,
+      isNew
+        ? `Added a key of ${printable(name)}. A server with --approvers ${approvers} accepts it from now on.`
+        : `This key of ${printable(name)} is there already.`,
+    );
     return EXIT.ok;
   },
 });

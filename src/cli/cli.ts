@@ -214,12 +214,14 @@ const NEAR: ReadonlyMap<string, string> = new Map([
   ["ls", "sessions"],
   ["waiting", "inbox"],
   ["log", "show"],
+  ["stuck", "sessions --stuck"],
+  ["waived", "sessions --status waived"],
 ]);
 
-/** Returns the arguments with the name of the command that is meant. */
+/** Returns the arguments with the command that is meant. */
 function withNames(args: readonly string[]): readonly string[] {
   const at = args[0] === "help" ? 1 : 0;
-  return args.map((arg, index) => (index === at ? (NEAR.get(arg) ?? arg) : arg));
+  return args.flatMap((arg, index) => (index === at ? (NEAR.get(arg) ?? arg).split(" ") : arg));
 }
 
 /** Returns the name of the command that the arguments are for, or whose help is asked for; undefined if there is none. */

@@ -59,7 +59,10 @@ export function messageOf(error: unknown): string {
 
 /** Returns what to do about anything that a command threw, if that is known. */
 export function hintOf(error: unknown): string | undefined {
-  return error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
+  if (error instanceof CommandFailure) return error.hint;
+  if (!isPhasegateError(error)) return undefined;
+  const isUnknown = isPhasegateError(error, "SESSION_NOT_FOUND") && error.details.nearest === undefined;
+  return isUnknown ? "See `phasegate sessions`." : error.remedy;
 }
 
 export function packageVersion(): string {

@@ -6,7 +6,7 @@ import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { KINDS, type WaitingLine } from "../read/model.js";
 import { lineIn, readInbox } from "../read/waiting.js";
 import { escapeHidden } from "../workflow/hidden.js";
-import { type AnswerCommands, answersFor, serverText } from "./answer-command.js";
+import { type AnswerCommands, answersFor, firstText, serverText } from "./answer-command.js";
 import { command, flag, required } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, endOnSignals } from "./exit-codes.js";
 import { aligned, columnsOf, cutMiddle, fitted, type Give, widthOf, wrapped } from "./layout.js";
@@ -140,11 +140,14 @@ function withAnswer(waiting: WaitingLine, { answers }: Look) {
 function firstLines(items: readonly WaitingLine[], { answers, terminal, width }: Look): string[] {
   const needed = items.map((one) => answers(one, one.sessionId)).filter(({ first }) => first.length > 0);
   if (needed.length === 0) return [];
-  const commands = [...new Set(needed.flatMap(({ first }) => first))];
+  const people = [...new Set(needed.map(({ who }) => who))];
   const servers = [...new Set(needed.flatMap(({ server }) => server ?? []))].map(serverText);
   return [
-    styled(terminal.stdout, "bold", "First, once, add a key of yours to the approvers:"),
-    ...commands.map((command) => `  ${printable(command)}`),
+    ...people.flatMap((person) => {
+      const commands = needed.flatMap(({ who, first }) => (who === person ? first : []));
+      const lines = [...new Set(commands)].map((command) => `  ${printable(command)}`);
+      return [styled(terminal.stdout, "bold", firstText(person)), ...lines];
+    }),
     ...servers.flatMap((text) => wrapped(`  ${printable(text)}`, width)),
     "",
   ];

@@ -3,9 +3,9 @@ import { BROKEN } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { defined } from "../workflow/json.js";
-import { parseSessionId, type SessionId } from "../workflow/names.js";
+import { isSessionId, parseSessionId, type SessionId } from "../workflow/names.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
-import { counted, printable } from "./terminal.js";
+import { counted, inShell, printable } from "./terminal.js";
 
 /** The length of the random end of an id. */
 const SHORT = 8;
@@ -68,10 +68,14 @@ async function idsIn(
  * text, and the operation that follows reports the missing session.
  *
  * @throws {CommandFailure} wrong usage, when several ids end with the text.
- * @throws {PhasegateError} `INVALID_INPUT` when no id has such a form.
+ * @throws {CommandFailure} wrong usage, when no id has such a form.
  */
 export async function sessionMeant(storage: StorageAdapter, given: string): Promise<SessionId> {
-  const id = parseSessionId(given);
+  if (!isSessionId(given)) {
+    const hint = `Ids are what \`phasegate sessions\` lists. For those on a target: phasegate sessions --target ${inShell(given)}`;
+    throw usage(`${JSON.stringify(printable(given))} is not the id of a session`, hint);
+  }
+  const id = given;
   if (await exists(storage, id)) return id;
   const ids = await idsIn(storage);
   return parseSessionId(sessionAmong(ids ?? [], id) ?? id);

@@ -231,6 +231,12 @@ const MORE: readonly Column[] = [
     shown: ({ waitsFor }) => waitsFor !== undefined,
     optional: 1,
   },
+  {
+    heading: "WAIVED",
+    cell: ({ waived }) => (waived ? "yes" : ""),
+    shown: ({ waived }) => waived === true,
+    optional: 1,
+  },
   { heading: "REVISION", cell: ({ older }) => (older ? "older" : ""), shown: ({ older }) => older === true },
   {
     heading: "COMMITS",
@@ -307,8 +313,14 @@ function tableLines(
   const last = sizes
     ? `${summary}, ${known ? sum(sessions) : "sizes unknown: this kind of state does not know them"}`
     : summary + (width === undefined || all > sessions.length ? "" : standingsText(sessions));
+  const show = width === undefined ? [] : [`phasegate show ${short(sessions[0]?.sessionId ?? "")} shows the first one`];
   const more = older === 0 ? [] : [`${counted(older, "session")} on an older revision: phasegate migrate moves them`];
-  return [styled(stream, "bold", first), ...lines, "", ...[last, ...more].flatMap((line) => wrapped(line, width))];
+  return [
+    styled(stream, "bold", first),
+    ...lines,
+    "",
+    ...[last, ...more, ...show].flatMap((line) => wrapped(line, width)),
+  ];
 }
 
 /** Returns how many stand how, the most urgent first: of a long list a terminal shows the end. */

@@ -24,7 +24,7 @@ import type { UnapprovedStep } from "../routed/types.js";
 import { defined } from "../workflow/json.js";
 import { numberInPlan } from "../workflow/structure.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
-import { type AnswerCommands, answersFor, serverText } from "./answer-command.js";
+import { type AnswerCommands, answersFor, firstText, serverText } from "./answer-command.js";
 import { attemptLines, EVIDENCE_MAX, evidenceLines, resultLines, submittedLines } from "./attempts.js";
 import { command, flag, required } from "./command.js";
 import { EXIT } from "./exit-codes.js";
@@ -167,9 +167,10 @@ function awaitingFields(awaiting: Awaited | undefined, shown: Shown): Field[] {
 
 /** Returns the command that says yes, and the one that says no; before them what a person does once, who has no key yet. */
 function answerFields(asked: Parameters<AnswerCommands["answers"]>[0], { commands, short }: Shown): Field[] {
-  const { first, server, yes, no } = commands.answers(asked, short);
+  const { who, first, server, yes, no } = commands.answers(asked, short);
   return [
-    ["first", first.map((line) => printable(line)), "whole"],
+    ["first", first.length === 0 ? undefined : firstText(who)],
+    ["", first.map((line) => printable(line)), "whole"],
     ["", server && printable(serverText(server))],
     ["answer", [yes, no].map((line) => printable(line)), "whole"],
   ];
@@ -207,7 +208,7 @@ function standingFields(
     ["phase", status === "completed" ? undefined : `${currentPhase} of ${structure.phases.length}: ${printable(name)}`],
     ["problems", listed.slice(0, PROBLEMS_SHOWN).map(({ message }) => `· ${printable(message)}`)],
     ["", left > 0 ? `… ${counted(left, "more problem")}, below` : undefined],
-    ["answer", needsRetry ? retryLine(shown, true) : undefined, "whole"],
+    ["next", needsRetry ? retryLine(shown, true) : undefined, "whole"],
   ];
 }
 
@@ -401,7 +402,7 @@ async function routedReport(engine: RoutedEngine, sessionId: string, shown: Show
   };
   const fields: Field[] = [
     ["status", standingLine(stream, status, summary, summary && whyRouted(summary, view, history))],
-    ["answer", status === "failed" ? retryLine(shown, view.allowed.includes("retry")) : undefined, "whole"],
+    ["next", status === "failed" ? retryLine(shown, view.allowed.includes("retry")) : undefined, "whole"],
     ["step", status === "completed" ? undefined : currentStep && printable(currentStep)],
     ["approval", unapproved && unapprovedText(unapproved)],
     ["pending", pending && "a report that is not decided yet"],
@@ -459,7 +460,7 @@ async function recordedReport(reader: RecordedReader, sessionId: string, shown: 
   const { status, workflow, owner, createdAt } = head ?? {};
   const fields: Field[] = [
     ["status", status && standingLine(stream, status, summary, summary && whyRecorded(summary, entries))],
-    ["answer", status === "failed" ? retryLine(shown, false) : undefined, "whole"],
+    ["next", status === "failed" ? retryLine(shown, false) : undefined, "whole"],
     ["workflow", workflow && printable(workflow)],
     ["owner", owner && ownerText(owner)],
     ["created", createdAt && timeText(createdAt)],

@@ -221,5 +221,6 @@ export function waivedText(waived: {
   readonly note?: string | undefined;
 }): string {
   const { fields, by, reason, note } = waived;
-  return `${fields.join(", ")} waived by ${by}: ${reason}${note === undefined ? "" : ` (${by}: ${note})`}`;
+  const noted = note === undefined ? "" : `; ${by}'s note: ${note}`;
+  return `${fields.join(", ")} waived by ${by}; the agent's reason: ${reason}${noted}`;
 }

@@ -84,7 +84,7 @@ describe("the commands that are printed for somebody without a key", () => {
         `phasegate approve ${short} --state .phasegate --approvers ~/.keys/approvers.json --key ~/.keys/ann.pem`,
       ]);
       expect(text.replace(/\s+/g, " ")).toContain(
-        `The server needs the same approvers: --approvers ${join(home, ".keys/approvers.json")}`,
+        `The server accepts the answer if it is started with the same approvers: --approvers ${join(home, ".keys/approvers.json")}`,
       );
       for (const line of commands) expect(await paste(line)).toMatchObject({ code: 0 });
       const state = await (await serve()).session(sessionId).state();
@@ -200,7 +200,10 @@ describe("phasegate approvers add", () => {
   it("adds the key of a file or a public key, once, beside those that are there", async () => {
     const { approvers: file, keyFile, keys } = await waitingSession();
     const add = (...args: string[]) => run("approvers", "add", ...args, "--approvers", file);
-    expect(await add("eve", "--key", await keyFile("eve"))).toMatchObject({ code: 0, stdout: "Added a key of eve.\n" });
+    expect(await add("eve", "--key", await keyFile("eve"))).toMatchObject({
+      code: 0,
+      stdout: `Added a key of eve. A server with --approvers ${file} accepts it from now on.\n`,
+    });
     const again = { code: 0, stdout: "This key of eve is there already.\n" };
     expect(await add("eve", "--public-key", keys.eve.publicKey)).toMatchObject(again);
     const other = `ed25519:${"A".repeat(43)}`;

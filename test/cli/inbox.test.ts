@@ -42,10 +42,11 @@ describe("phasegate inbox", () => {
     ];
     const user = userName();
     expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
-      "First, once, add a key of yours to the approvers:",
+      "Once, make a key, and add it to the approvers:",
       ...firstFor(user),
+      "If you are ann, once:",
       ...firstFor("ann"),
-      `|The server needs the same approvers: --approvers ${join(homedir(), ".keys/approvers.json")}`,
+      `|The server accepts the answer if it is started with the same approvers: --approvers ${join(homedir(), ".keys/approvers.json")}`,
       "",
       "ASKED|WAITS FOR|PHASE|TARGET|QUESTION|ANSWER",
       `2026-03-04 05:09:07Z|approval|1 Plan|文档/支付网关设计说明书.md|Is this plan good enough to build on it for a whole month, with all of its risks?|phasegate approve ${ids.approval} --state ${state} ${approver} ${key(user)}`,

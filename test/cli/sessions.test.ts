@@ -116,6 +116,7 @@ describe("phasegate sessions", () => {
         `${ids.working.slice(-8)}|Working|1/3 Plan|servi…ckout.java|2h ago`,
         "",
         "8 sessions",
+        "phasegate show id-8 shows the first one",
         "",
       ]);
       for (const line of narrow) expect(widthOf(line)).toBeLessThanOrEqual(80);
@@ -211,7 +212,7 @@ describe("phasegate sessions", () => {
       }
     });
     const last = async (...flags: string[]) =>
-      (await atTerminal(80, "sessions", "--state", state, ...flags)).stdout.trim().split("\n").at(-1);
+      (await atTerminal(80, "sessions", "--state", state, ...flags)).stdout.trim().split("\n").at(-2);
     expect(await last()).toBe("21 sessions: 20 working, 1 paused, 20 stuck (--stuck)");
     expect(await last("--limit", "20")).toBe("20 of 21 sessions");
     expect((await run("sessions", "--state", state)).stdout).toMatch(/\n21 sessions\n$/);

@@ -54,7 +54,7 @@ describe("phasegate show at a terminal", () => {
     const key = `--key ~/.keys/${userName()}.pem`;
     const options = `${ids.approval.slice(-8)} --state ${state} --approvers ~/.keys/approvers.json ${key}`;
     expect(text).toMatch(
-      /\n {2}first {5}phasegate keygen .*\n {12}phasegate approvers add .*\n {12}The server needs the same approvers:\s+--approvers\s+\S+\n {2}answer /,
+      /\n {2}first {5}Once, make a key, and add it to the approvers:\n {12}phasegate keygen .*\n {12}phasegate approvers add .*\n {12}The server accepts the answer if it is started with\s+the\s+same\s+approvers:\s+--approvers\s+\S+\n {2}answer /,
     );
     expect(text).toContain(`  answer    phasegate approve ${options}\n            phasegate deny ${options}\n`);
     expect(await show(ids.garden)).toMatch(
@@ -76,7 +76,7 @@ describe("phasegate show at a terminal", () => {
       await session.retryPhase(2, { as: "agent" });
       for (let time = 0; time < 3; time += 1) await session.completePhase(2, { built: true, coverage: round + time });
     }
-    const retry = (id: string) => `  answer    phasegate retry ${id} --state ${state} --by ${userName()}\n`;
+    const retry = (id: string) => `  next      phasegate retry ${id} --state ${state} --by ${userName()}\n`;
     expect(await show(ids.failed)).toContain(retry(ids.failed.slice(-8)));
     expect((await run("show", ids.failed, "--state", state)).stdout).toContain(retry(ids.failed));
   });

@@ -28,7 +28,7 @@ describe("phasegate show of a failed session", () => {
     const { ids, close } = await sessionsOfAllKinds(state);
     onTestFinished(close);
     const { stdout } = await run("show", ids.failed, "--state", state);
-    const [, line = ""] = /\n {2}answer {4}phasegate (retry .*)\n/.exec(stdout) ?? [];
+    const [, line = ""] = /\n {2}next {6}phasegate (retry .*)\n/.exec(stdout) ?? [];
     expect(await run(...line.split(" "))).toMatchObject({ code: 0, stdout: expect.stringContaining("tried again") });
     expect((await run("show", ids.failed, "--state", state)).stdout).not.toContain("phasegate retry");
   });
@@ -41,7 +41,7 @@ describe("phasegate show of a failed session", () => {
     expect(text).toContain(
       `  status    Failed at Dig: 'depth' must be an integer (the gate of Dig was not passed in 3 attempts in a row)\n`,
     );
-    const [, line = ""] = /\n {2}answer {4}phasegate (retry .*)\n/.exec(text) ?? [];
+    const [, line = ""] = /\n {2}next {6}phasegate (retry .*)\n/.exec(text) ?? [];
     expect(await run(...line.split(" "))).toMatchObject({ code: 0 });
     expect(await show(session.id)).not.toContain("phasegate retry");
   });
@@ -62,7 +62,7 @@ describe("phasegate show of a failed session", () => {
     await session.cancel({ note: "no longer needed" });
     const text = await show(session.id);
     expect(text).toContain(
-      "  status    Failed at Dig: cancelled: no longer needed\n  answer    no retry is possible: start a new session\n",
+      "  status    Failed at Dig: cancelled: no longer needed\n  next      no retry is possible: start a new session\n",
     );
   });
 
@@ -76,7 +76,7 @@ describe("phasegate show of a failed session", () => {
     const { stdout: id } = await run("sessions", "--state", state, "--ids");
     const { stdout } = await run("show", id.trim(), "--state", state);
     expect(stdout).toContain(
-      "  status    Failed: the network was down\n  answer    no retry is possible: start a new session\n",
+      "  status    Failed: the network was down\n  next      no retry is possible: start a new session\n",
     );
   });
 });

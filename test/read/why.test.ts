@@ -73,7 +73,7 @@ describe("why a session stands where it stands", () => {
     const { request } = await session.requestWaiver(1, { fields: ["tests_pass"], reason: "no runner" });
     await session.waive({ by: "ann", request });
     const { why, summary } = await get<PhasedDetail>(`sessions/${sessionId}`);
-    expect(whyText(why)).toBe("Works on 1 Build: tests_pass waived by ann: no runner");
+    expect(whyText(why)).toBe("Works on 1 Build: tests_pass waived by ann; the agent's reason: no runner");
     expect(summary).toMatchObject({ waived: true });
     expect(summary).not.toHaveProperty("refused");
     await session.completePhase(1, { summary: "done it" });
