@@ -1,10 +1,13 @@
 /** The same linear run on LangGraph: each step is a node that sets the state, and is durable before the next begins. */
 import { Annotation, END, MemorySaver, START, StateGraph } from "@langchain/langgraph";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import pg from "pg";
+import { allAtOnce } from "./linear-states.mjs";
 import { sizeOf } from "./measure.mjs";
 
 /** A run of so many steps on a checkpointer, each in a thread of its own. */
-export function linearRun(checkpointer, states) {
+function linearRun(checkpointer, states) {
   const graph = new StateGraph(Annotation.Root({ state: Annotation() }));
   const names = states.map((_, index) => `step_${index + 1}`);
   for (const [index, name] of names.entries()) graph.addNode(name, () => ({ state: states[index] }));
@@ -39,11 +42,18 @@ export function langgraphInMemory(states) {
 }
 
 /** On SqliteSaver, its database set as ours is: WAL (it does that) and FULL. */
-export async function langgraphInSqlite(states, file) {
+export async function langgraphInSqlite(states, file, runs = 1) {
   const saver = SqliteSaver.fromConnString(file);
   saver.setup();
   saver.db.pragma("synchronous = FULL");
   const [mode, sync] = ["journal_mode", "synchronous"].map((name) => saver.db.pragma(name, { simple: true }));
   if (mode !== "wal" || sync !== 2) throw new Error(`the database is set to ${mode} and ${sync}`);
-  return { run: linearRun(saver, states), close: () => saver.db.close() };
+  return { run: allAtOnce(linearRun(saver, states), runs), close: () => saver.db.close() };
+}
+
+/** On PostgresSaver, with 10 connections. */
+export async function langgraphInPostgres(states, url, runs = 1) {
+  const saver = new PostgresSaver(new pg.Pool({ connectionString: url, max: 10 }));
+  await saver.setup();
+  return { run: allAtOnce(linearRun(saver, states), runs), close: () => saver.end() };
 }

@@ -1,24 +1,25 @@
 /** The same linear run on OpenWorkflow: each step is one of `step.run`, in a worker of the same process. */
 import { OpenWorkflow } from "openworkflow";
+import { BackendPostgres } from "openworkflow/postgres";
 import { BackendSqlite } from "openworkflow/sqlite";
 
-/** A backend on SQLite, set to FULL. */
-export function sqliteBackend(file) {
+/** On SQLite, set to FULL. */
+export function openworkflowInSqlite(states, file, runs = 1) {
   const backend = BackendSqlite.connect(file);
   backend.db.exec("PRAGMA synchronous = FULL");
-  return backend;
+  return openworkflowIn(backend, states, runs);
 }
 
-/** One run at a time on SQLite. */
-export function openworkflowInSqlite(states, file) {
-  return openworkflowIn(sqliteBackend(file), states, 1);
+/** On PostgreSQL, with its own pool of 10 connections. */
+export async function openworkflowInPostgres(states, url, runs = 1) {
+  return openworkflowIn(await BackendPostgres.connect(url), states, runs);
 }
 
 /**
  * So many runs at once on a backend. A worker looks for runs when it is told to, and what ends a run is listened to, so that
  * none of the time is waiting between two looks.
  */
-export function openworkflowIn(backend, states, runs) {
+function openworkflowIn(backend, states, runs) {
   const complete = backend.completeWorkflowRun.bind(backend);
   let open = 0;
   let ended = () => {};

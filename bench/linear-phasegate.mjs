@@ -1,7 +1,9 @@
 /** A linear run on phasegate: each step is a phase, completed through the engine with the state as its evidence. */
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+import { PostgresStorage } from "phasegate/postgres";
 import { SqliteStorage } from "phasegate/sqlite";
 import * as z from "zod";
+import { allAtOnce } from "./linear-states.mjs";
 import { sizeOf } from "./measure.mjs";
 
 function linearWorkflow(steps) {
@@ -63,8 +65,15 @@ export function phasegateInMemory(states) {
 }
 
 /** On SqliteStorage, as it opens a file: WAL and FULL. */
-export async function phasegateInSqlite(states, file) {
+export async function phasegateInSqlite(states, file, runs = 1) {
   const storage = await SqliteStorage.open(file);
   const { engine, run } = linearRun(storage, states);
-  return { run, close: () => engine.close() };
+  return { run: allAtOnce(run, runs), close: () => engine.close() };
+}
+
+/** On PostgresStorage, with its own pool of 10 connections. */
+export async function phasegateInPostgres(states, url, runs = 1) {
+  const storage = await PostgresStorage.open({ url });
+  const { engine, run } = linearRun(storage, states);
+  return { run: allAtOnce(run, runs), close: () => engine.close().then(() => storage.close()) };
 }

@@ -23,3 +23,8 @@ export async function linearStates(count, characters) {
   if (apart < 1) throw new Error(`there are only ${text.length} characters of prose`);
   return Array.from({ length: count }, (_, index) => text.slice(index * apart, index * apart + characters));
 }
+
+/** A run, so many times at once. */
+export function allAtOnce(run, runs) {
+  return () => Promise.all(Array.from({ length: runs }, run));
+}

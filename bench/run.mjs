@@ -37,7 +37,7 @@ const QUICK = [
 /** The last two take minutes. */
 const SUITES = [...QUICK, "inspector", "retrieval"];
 /** What has a table of its own, and takes minutes, too. */
-const SECTIONS = ["contention", "answers", "floors"];
+const SECTIONS = ["contention", "answers", "floors", "libraries", "agents"];
 const RESULTS = new URL("RESULTS.md", import.meta.url);
 const { values, positionals } = parseArgs({
   options: { only: { type: "string" }, all: { type: "boolean" }, runs: { type: "string", default: "1" } },

@@ -2,15 +2,14 @@
  * `phasegate serve` on stdio, against a bare MCP server: how soon it lists its tools, with the starters and with 100 workflows; its
  * memory once it is idle; and its first `start`, against the next. Then commands, against a Node that does nothing.
  */
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { FileStorage } from "phasegate/fs";
 import { inFolder, median, ratio, row, size, time } from "./measure.mjs";
+import { client } from "./stdio-client.mjs";
 import { benchTool, startSession } from "./workflow.mjs";
 
 const ROUNDS = 9;
@@ -19,32 +18,6 @@ const SESSIONS = 1000;
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const cli = path("../dist/cli/main.js");
 const starters = path("../starters");
-
-/** A server on stdio, and what it answers to a request, one after the other. */
-function client(args, cwd) {
-  const child = spawn(process.execPath, args, { cwd, stdio: ["pipe", "pipe", "ignore"] });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  let id = 0;
-  return {
-    child,
-    send,
-    async ask(method, params) {
-      id += 1;
-      send({ id, method, params });
-      for (;;) {
-        const { value } = await lines.next();
-        const answer = JSON.parse(value);
-        if (answer.id !== id) continue;
-        if (answer.error !== undefined) throw new Error(`${args[0]}: ${answer.error.message}`);
-        return answer.result;
-      }
-    },
-  };
-}
-
-const clientInfo = { name: "bench", version: "1.0.0" };
-const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
 
 async function timed(work) {
   const begun = performance.now();
@@ -57,14 +30,10 @@ async function startOnce(args, cwd, then) {
   const begun = performance.now();
   const server = client(args, cwd);
   try {
-    await server.ask("initialize", initialize);
-    server.send({ method: "notifications/initialized" });
-    const { tools } = await server.ask("tools/list");
-    if (tools.length === 0) throw new Error(`${args[0]} has no tools`);
+    const tools = await server.listTools();
     return { took: performance.now() - begun, ...(await then?.(server, tools)) };
   } finally {
-    server.child.kill("SIGKILL");
-    await once(server.child, "exit");
+    await server.stop();
   }
 }
 

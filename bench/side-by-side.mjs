@@ -1,6 +1,7 @@
 /** Two that do the same linear run, measured in turn: time and bytes per step, and whether bytes grow with the steps. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
 import { linearStates } from "./linear-states.mjs";
 import { inFolder, pairedMedians, ratio, row, size, time } from "./measure.mjs";
 
@@ -12,6 +13,8 @@ const ROUND = { iterations: 10, warmupIterations: 3 };
 /** Runs share the pages that are not full: the more of them, the smaller the states are. */
 const RUNS_MIN = 4;
 const RUNS_BYTES = 32 * 1024;
+/** Each table and each index there has pages of its own. */
+const RUNS_BYTES_POSTGRES = 128 * 1024;
 
 /** What a run of so many steps leaves in memory. */
 async function bytesInMemory(open, states) {
@@ -41,6 +44,28 @@ export async function bytesInSqlite(open, states, folder) {
   const runs = Math.max(RUNS_MIN, Math.round(RUNS_BYTES / states[0].length));
   const empty = await bytesOfDatabase(open, states, join(folder, "empty.db"), 0);
   return ((await bytesOfDatabase(open, states, join(folder, "full.db"), runs)) - empty) / runs;
+}
+
+/** The bytes of all tables and indexes of a database, without rows that are outdated. */
+async function bytesOfTables(client) {
+  await client.query("VACUUM FULL");
+  const { rows } = await client.query(`SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::float8 AS bytes
+    FROM pg_class WHERE relkind = 'r' AND relnamespace::regnamespace::text NOT IN ('pg_catalog', 'information_schema')`);
+  return rows[0].bytes;
+}
+
+/** What a run of one leaves in an empty database on a server, beyond its empty tables. */
+export async function bytesInPostgres(open, states, url) {
+  const runs = Math.max(RUNS_MIN, Math.round(RUNS_BYTES_POSTGRES / states[0].length));
+  const one = await open(states, url);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const empty = await bytesOfTables(client);
+  for (let run = 0; run < runs; run += 1) await one.run();
+  const full = await bytesOfTables(client);
+  await client.end();
+  await one.close();
+  return (full - empty) / runs;
 }
 
 async function bytesOfRun(open, steps, characters) {
