@@ -186,7 +186,7 @@ describe("an agent that can't meet a requirement", () => {
       code: 0,
       stdout: expect.stringContaining("\nWaived by ann: coverage, in phase 1.\nIt is not signed: "),
     });
-    const line = "coverage waived by ann: there is no tool for it (ann: until May)";
+    const line = "coverage waived by ann. The agent's reason: there is no tool for it. ann's note: until May";
     const stateNow = { waived: [line], next: { action: "get_task", task_number: 1 } };
     expect(await call("get_state", { brief: true })).toMatchObject(stateNow);
     const short = "coverage waived by ann";
@@ -235,7 +235,7 @@ describe("an agent that can't meet a requirement", () => {
     await call("request_waiver", { phase: 1, fields: ["built", "coverage"], reason: "there is no compiler" });
     await decide("waive", state, sessionId);
     const evidence = { built: false, coverage: 100, licensed: true };
-    const line = "built, coverage waived by ann: there is no compiler";
+    const line = "built, coverage waived by ann. The agent's reason: there is no compiler";
     expect(await call("complete_phase", { phase: 1, evidence })).toMatchObject({
       ...{ checkpoint_passed: true, evidence_accepted: ["licensed"], waived: ["built, coverage waived by ann"] },
     });
@@ -395,7 +395,7 @@ describe("a client with elicitation", () => {
     const { asked, prepare } = user({ decision: "approve" });
     const { ask, request } = await inSecondPhase({ allowUnsignedApprovals: true }, prepare);
     expect(await ask(request)).toMatchObject({
-      waived: ["tests_pass waived by client user: none"],
+      waived: ["tests_pass waived by client user. The agent's reason: none"],
       next: { action: "complete_phase", phase: 2 },
     });
     expect(asked[0]?.message).toMatch(/asks to go on without: tests_pass\..*The agent's reason:\n\nnone/s);
@@ -410,7 +410,7 @@ describe("a client with elicitation", () => {
       ...{
         status: "success",
         checkpoint_passed: false,
-        waived: ["tests_pass waived by client user: there is no runner"],
+        waived: ["tests_pass waived by client user. The agent's reason: there is no runner"],
       },
       next: { action: "complete_phase", phase: 2 },
     });
