@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import { userInfo } from "node:os";
 import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import { createApproverKeys } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
@@ -70,7 +71,7 @@ describe("an agent that can't claim a boolean", () => {
     });
     const shown = (await run("show", sessionId, "--state", state)).stdout;
     expect(shown).toContain("the suite needs a GPU");
-    expect(shown).toMatch(/attempt 1 {2}failed .* uses up no attempt\n/);
+    expect(shown).toMatch(/attempt 1 {2}refused .* uses up no attempt\n/);
     expect(await call("get_history")).toMatchObject({ history: [{ status: "failed", counted: false }, {}] });
     await decide("waive", state, sessionId);
     expect(await call("complete_phase", { phase: 1, evidence: { ...FALSE, licensed: false } })).toMatchObject({
@@ -177,8 +178,8 @@ describe("an agent that can't meet a requirement", () => {
     });
     expect(await call("get_state", { brief: true })).toMatchObject({ awaiting_waiver: true, attempts: 1 });
     const { stdout: text } = await run("show", sessionId, "--state", state);
-    expect(text).toContain(`  answer    phasegate waive ${sessionId} --state ${state} --by NAME\n`);
-    expect(text).toContain(`            phasegate deny ${sessionId} --state ${state} --by NAME\n`);
+    expect(text).toContain(`  answer    phasegate waive ${sessionId} --state ${state} --by ${userInfo().username}\n`);
+    expect(text).toContain(`            phasegate deny ${sessionId} --state ${state} --by ${userInfo().username}\n`);
     const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
     const decided = ["--by", "ann", "--yes", "--request", String(shown.awaitingWaiver.request)];
     const waived = await run("waive", sessionId, "--state", state, ...decided, "--note", "until May");
