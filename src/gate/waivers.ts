@@ -213,7 +213,7 @@ function standIns(gate: SchemaGate, waived: readonly string[]): JsonObject {
   return Object.fromEntries(found);
 }
 
-/** Describes waivers in one line, with their grantors and reasons. */
+/** Describes a waiver in one line: who has granted it, why the agent has asked for it, and what the person has noted. */
 export function waivedText(waived: {
   readonly fields: readonly string[];
   readonly by: string;
@@ -221,6 +221,6 @@ export function waivedText(waived: {
   readonly note?: string | undefined;
 }): string {
   const { fields, by, reason, note } = waived;
-  const noted = note === undefined ? "" : `; ${by}'s note: ${note}`;
-  return `${fields.join(", ")} waived by ${by}; the agent's reason: ${reason}${noted}`;
+  const said = `${fields.join(", ")} waived by ${by}. The agent's reason: ${reason}`;
+  return note === undefined ? said : `${said}${/[.!?…]$/.test(said) ? "" : "."} ${by}'s note: ${note}`;
 }

@@ -7,7 +7,7 @@ import { KINDS, type Kind, type ListedSession, type SessionList } from "./model.
 import { comparePositions, orderOf, type Position, positionOf, SORTS } from "./order.js";
 import type { Found, SessionIndex } from "./session-index.js";
 import { notThere, type Source } from "./sources.js";
-import { LISTED, standingOf } from "./standing.js";
+import { LISTED, type Standing, standingOf } from "./standing.js";
 
 const PAGE = 50;
 const PAGE_MAX = 200;
@@ -38,14 +38,16 @@ export function listSessions(index: SessionIndex, query: URLSearchParams, now: n
   const shown = sorted.slice(0, limit);
   const end = shown.at(-1)?.position;
   const count = (is: (session: ListedSession) => boolean) => sessions.filter(is).length;
+  const standing = (wanted: Standing) => count((session) => standingOf(session) === wanted);
   return {
     items: shown.map(({ session }) => session),
     cursor: end === undefined || sorted.length <= limit ? undefined : encode(end, orderName),
     total: chosen.length,
     counts: {
       all: sessions.length,
-      needs_you: count((session) => standingOf(session) === "needs_you"),
-      failed: count((session) => standingOf(session) === "failed"),
+      needs_you: standing("needs_you"),
+      failed: standing("failed"),
+      refused: standing("refused"),
       stuck: count((session) => isStuck(session, STUCK_SECONDS, now)),
       broken: index.broken.length,
     },

@@ -51,7 +51,7 @@ export const sessionList = z.object({
   /** The number of matches. */
   total: number,
   /** How many there are with the other filters, however they stand; `broken` without any filter. */
-  counts: z.object({ all: number, needs_you: number, failed: number, stuck: number, broken: number }),
+  counts: z.object({ all: number, needs_you: number, failed: number, refused: number, stuck: number, broken: number }),
   /** Sessions that can't be shown, the first of them, whatever the filters are. */
   broken: list(broken),
   /** How many sessions are read, and whether others are still being read, or are too many to be read: the oldest. */
@@ -105,6 +105,7 @@ export const waitingLine = z.object({
   sessionId: text,
   kind,
   workflowType: text,
+  workflowName: text,
   target: text,
   phase: number,
   phaseName: text,

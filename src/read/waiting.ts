@@ -78,7 +78,7 @@ async function* sessionsOf(
 /** Returns what a session asks now; undefined if it was answered meanwhile, is gone, or can't be shown any more. */
 async function lineOf(
   { engine, routed }: InspectorSources,
-  { kind, sessionId, phaseName = "", owner }: ListedSession,
+  { kind, sessionId, workflowType, workflowName = workflowType, phaseName = "", owner }: ListedSession,
   broken: Broken,
 ): Promise<WaitingLine | undefined> {
   try {
@@ -88,7 +88,7 @@ async function lineOf(
     }
     const asked = engine && (await askedIn(engine.session(sessionId)));
     if (asked === undefined) return undefined;
-    const common = { ...asked.question, kind: "phased", phaseName, owner } as const;
+    const common = { ...asked.question, kind: "phased", workflowName, phaseName, owner } as const;
     if (asked.what === "waiver") return shortened({ ...common, what: "waiver", question: asked.question.reason });
     return shortened({ ...common, what: "approval", question: asked.question.prompt });
   } catch (error) {
@@ -194,6 +194,7 @@ export async function waitingIn(
     kind: "phased",
     ...{ sessionId, workflowType, target, phase, askedAt, request, approvers },
     owner: state.head.owner?.name,
+    workflowName: state.structure.name,
     phaseName: nameOf(state, phase),
     before: at === -1 ? undefined : { problems, notes },
   } as const;
@@ -230,7 +231,8 @@ export function waitingInstance({ awaiting }: RoutedView): Waiting | undefined {
   if (awaiting === undefined) return undefined;
   const { sessionId, workflowType, phase, step, askedAt, request, approvers } = awaiting;
   return {
-    ...{ kind: "routed", sessionId, workflowType, target: "", phase, phaseName: step, askedAt, request, approvers },
+    ...{ kind: "routed", sessionId, workflowType, workflowName: workflowType, target: "" },
+    ...{ phase, phaseName: step, askedAt, request, approvers },
     ...approvalOf(awaiting),
     warnings: [],
   };

@@ -7,8 +7,19 @@ function attemptsText({ attempts, limit }: NonNullable<Why["attempts"]>): string
   return attempts > limit ? `${attempts} attempts` : `${attempts} of ${limit} attempts`;
 }
 
-/** Returns why a session stands where it stands, in one sentence: `Paused by ann: design review is on Thursday`. */
-export function whyText({ standing, at, by, reason, attempts, waits }: Why): string {
+/**
+ * Returns why a session stands where it stands, in one sentence: `Paused by ann: design review is on Thursday`; with what is said
+ * of one that is stuck: `Works on 1 Read; no change for 4 days`.
+ */
+export function whyText(why: Why, unchanged?: string): string {
+  const text = sentence(why);
+  if (unchanged === undefined) return text;
+  return /[.!?…]$/.test(text)
+    ? `${text} ${unchanged.slice(0, 1).toUpperCase()}${unchanged.slice(1)}.`
+    : `${text}; ${unchanged}`;
+}
+
+function sentence({ standing, at, by, reason, attempts, waits }: Why): string {
   const where = at === undefined ? "" : ` at ${at}`;
   const why = reason === undefined ? "" : `: ${reason}`;
   const used = attempts === undefined || attempts.attempts === 0 ? "" : attemptsText(attempts);

@@ -1,4 +1,5 @@
 /** The inbox in a real browser: many requests, what was opened and answered stays in sight, who asks. */
+import { createApproverKeys } from "phasegate/approval";
 import type { Browser, Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Inspected, inspect, PLANNED, UNDERSTOOD } from "./inspected.js";
@@ -49,20 +50,21 @@ describe.skipIf(REASON !== "")(`the inbox${REASON}`, () => {
     expect(await page.getByRole("search").count()).toBe(0);
     await ask("change", 1);
     const headings = () => page.locator("main section > h2").allInnerTexts();
-    await expect.poll(headings).toEqual(["release.v2 2", "change 9"]);
-    await page.getByRole("list", { name: "Requests on change, oldest first" }).waitFor();
+    await expect.poll(headings).toEqual(["Release 2", "Change 9"]);
+    await page.getByRole("list", { name: "Requests on Change, oldest first" }).waitFor();
     expect(await violations(page)).toEqual([]);
     await picture(page, "inbox-groups");
     await page.getByLabel("Workflow").selectOption("release.v2");
-    await expect.poll(headings).toEqual(["release.v2 2"]);
+    await expect.poll(headings).toEqual(["Release 2"]);
     await page.keyboard.press("/");
     await page.keyboard.type("V2/1.TS");
     await page.waitForURL(/text=V2/);
     await expect.poll(() => page.locator(".inbox > li").count()).toBe(1);
+    expect(await page.locator("h1").innerText()).toBe("Inbox 1 of 11");
     await page.getByLabel("Asks for").selectOption("waiver");
     await page.getByText("No request matches these filters.").waitFor();
     await page.getByRole("link", { name: "Clear filters" }).click();
-    await expect.poll(headings).toEqual(["release.v2 2", "change 9"]);
+    await expect.poll(headings).toEqual(["Release 2", "Change 9"]);
   });
 
   it("keeps what was opened, and what was answered, in sight", async () => {
@@ -83,10 +85,16 @@ describe.skipIf(REASON !== "")(`the inbox${REASON}`, () => {
       .toBe(true);
     await picture(page, "inbox-opened");
 
-    await form.getByLabel("Your name").selectOption("ann");
+    const name = form.getByLabel("Your name");
+    const says = () => name.evaluate((field: HTMLSelectElement) => field.validationMessage);
+    await form.getByRole("button", { name: "Approve" }).click();
+    expect(await says()).toBe("Choose who you are");
+    await name.selectOption("ann");
+    expect(await says()).toBe("");
     await form.getByRole("button", { name: "Approve" }).click();
     const said = page.getByRole("status").filter({ hasText: "Approved as ann: src/change/20.ts" });
     await said.waitFor();
+    expect(await said.getAttribute("class")).toContain("tone-good");
     await page.locator("[aria-live=polite]").getByText("Approved as ann").waitFor({ state: "attached" });
     const next = request("src/change/21.ts").locator("summary:focus");
     await next.waitFor();
@@ -112,5 +120,20 @@ describe.skipIf(REASON !== "")(`the inbox${REASON}`, () => {
     await request("src/legacy.c").getByText(asked).waitFor();
     await tab.visit(`sessions/${sessionId}`);
     await page.locator(".waiting").getByText(asked).waitFor();
+    // Of a problem whose message names its field, that is said once.
+    const refused = page.locator(".waiting section", { hasText: "Why it was refused" });
+    expect(await refused.innerText()).toMatch(/^Why it was refused\s+Required evidence 'files'/);
+  });
+
+  it("lets the names of known approvers be chosen for a waiver", async () => {
+    await tab.close();
+    await world.close();
+    world = await inspect({ approvers: { ann: (await createApproverKeys()).publicKey } });
+    tab = await openTab(browser, world);
+    const { sessionId } = await world.engine.start({ workflowType: "change", target: "src/legacy.c" });
+    await world.engine.session(sessionId).completePhase(1, { summary: UNDERSTOOD.summary });
+    await world.engine.session(sessionId).requestWaiver(1, { fields: ["files"], reason: "It touches none." });
+    await tab.visit(`sessions/${sessionId}`);
+    expect(await tab.page.getByLabel("Your name").locator("option").allInnerTexts()).toEqual(["Choose…", "ann"]);
   });
 });

@@ -288,6 +288,18 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await expect.poll(() => page.locator("h1").innerText()).toBe(`SUPPORT ${ids.instance.split("-").at(-1)}`);
     });
 
+    it("under an empty tab why it is empty, with the way to sessions that are refused", async () => {
+      const { page } = tab;
+      await tab.visit("sessions?status=failed");
+      await page.getByText("No session has failed.").waitFor();
+      await page.getByRole("link", { name: "1 is refused." }).click();
+      await shows(["src/parser.ts"]);
+      await tab.visit("sessions?stuck=3600");
+      await page.getByText("No session is stuck.").waitFor();
+      await tab.visit("sessions?status=failed&text=parser");
+      await page.getByText("No session matches these filters.").waitFor();
+    });
+
     it("what a session waits for under its deep link, with the focus on it", async () => {
       await tab.visit(`sessions/${ids.waiver}?answer=${(await world.engine.session(ids.waiver).waiver())?.request}`);
       await tab.page.waitForFunction(() => document.activeElement?.id === "waiting");
@@ -428,6 +440,9 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await tab.visit("sessions?text=coverage");
       await shows(["src/legacy/driver.c"]);
       await tab.visit(`sessions/${ids.waiver}`);
+      const said =
+        /coverage waived by Zoë, .*The agent’s reason: No tool measures this language\.\s+Zoë’s note: Once\./s;
+      await expect.poll(() => page.locator(".timeline").innerText()).toMatch(said);
       const words = page.locator(".attempt > summary");
       await expect.poll(() => words.first().innerText()).toMatch(/^working\s+Phase 4 Ship/);
       expect(await words.nth(1).innerText()).toMatch(/^waived\s+Phase 3 .* attempt 2, passed without coverage/);
@@ -453,6 +468,75 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th a").length === 7);
       // What the page was reading of the session when that was deleted.
       for (const problem of tab.problems.splice(0)) expect(problem).toContain("404");
+    });
+  });
+
+  describe("a session on which nothing has changed", () => {
+    afterEach(end);
+
+    it("for an hour says so, in its row and on its page; no age is cut", async () => {
+      let ago = 4 * 86_400_000 + 60_000;
+      world = await inspect({ clock: { now: () => Date.now() - ago } });
+      const old = await start("src/old.ts");
+      ago = 119.5 * 60_000;
+      await start("src/later.ts");
+      ago = 60_000;
+      const fresh = await start("src/fresh.ts");
+      tab = await openTab(browser, world, { viewport: { width: 1440, height: 900 } });
+      const { page } = tab;
+      const status = (target: string) => page.getByRole("row", { name: target }).locator(".c-status").innerText();
+      await tab.visit("sessions");
+      await expect.poll(() => status("src/old.ts")).toMatch(/^Working\s+no change for 4 d$/);
+      expect(await status("src/later.ts")).toMatch(/^Working\s+no change for 1 h 59 min$/);
+      expect(await status("src/fresh.ts")).toBe("Working");
+      expect(await page.getByRole("link", { name: "Stuck 2" }).getAttribute("title")).toContain(
+        "no change for an hour",
+      );
+      for (const width of [1440, 1200, 800, 390]) {
+        await page.setViewportSize({ width, height: 900 });
+        const cells = page.locator("tbody :is(.c-changed, .c-started, .c-status)");
+        const cut = await cells.evaluateAll((all) =>
+          all.flatMap((cell) => (cell.scrollWidth > cell.clientWidth ? [cell.textContent] : [])),
+        );
+        expect(cut, `at ${width} px`).toEqual([]);
+        const heights = await page
+          .locator("tbody tr:not(.space)")
+          .evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height));
+        // The rows that are not in the document are counted with this height.
+        expect(new Set(heights)).toEqual(new Set([width < 760 ? 76 : 38]));
+      }
+      await tab.visit(`sessions/${old}`);
+      const sentence = () => page.locator(".why .standing").innerText();
+      await expect.poll(sentence).toBe("Works on 1 Understand the change; no change for 4 days");
+      expect(await page.locator(".attempt > summary").innerText()).toContain("since 4 d ago");
+      await tab.visit(`sessions/${fresh}`);
+      await expect.poll(sentence).toBe("Works on 1 Understand the change");
+    });
+
+    it("shows in the bar of time only names of which some letters fit, and whole times", async () => {
+      let ago = 3 * 3_600_000;
+      world = await inspect({ clock: { now: () => Date.now() - ago } });
+      const id = await start("src/old.ts");
+      ago -= 60_000;
+      await world.engine.session(id).completePhase(1, UNDERSTOOD);
+      tab = await openTab(browser, world);
+      await tab.visit(`sessions/${id}`);
+      const shown = () =>
+        tab.page
+          .locator(".strip-name")
+          .evaluateAll((all) =>
+            all.map((name) =>
+              getComputedStyle(name).visibility === "hidden"
+                ? []
+                : [...name.children].flatMap((part) =>
+                    part.getBoundingClientRect().top < name.getBoundingClientRect().bottom &&
+                    !part.classList.contains("unseen")
+                      ? [part.textContent]
+                      : [],
+                  ),
+            ),
+          );
+      await expect.poll(shown).toEqual([[], ["2 Plan", "2 h 59 min"]]);
     });
   });
 

@@ -416,9 +416,9 @@ describe("a schema's gate with a waiver", () => {
 describe("the line about a waiver", () => {
   it("says who waived what, the agent's reason and the person's note", () => {
     const waived = { fields: ["a", "b"], by: "ann", reason: "no disk" };
-    expect(waivedText(waived)).toBe("a, b waived by ann; the agent's reason: no disk");
+    expect(waivedText(waived)).toBe("a, b waived by ann. The agent's reason: no disk");
     expect(waivedText({ ...waived, note: "once" })).toBe(
-      "a, b waived by ann; the agent's reason: no disk; ann's note: once",
+      "a, b waived by ann. The agent's reason: no disk. ann's note: once",
     );
     expect(waivedNames([waived, { fields: ["c"] }])).toEqual(["a", "b", "c"]);
     expect(waivedNames()).toEqual([]);

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
+import { userInfo } from "node:os";
 import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import { createApproverKeys } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
-import { userName } from "../../src/cli/terminal.js";
 import { run } from "../cli/run-cli.js";
 import { connectToServe } from "../cli/serve-client.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -178,8 +178,8 @@ describe("an agent that can't meet a requirement", () => {
     });
     expect(await call("get_state", { brief: true })).toMatchObject({ awaiting_waiver: true, attempts: 1 });
     const { stdout: text } = await run("show", sessionId, "--state", state);
-    expect(text).toContain(`  answer    phasegate waive ${sessionId} --state ${state} --by ${userName()}\n`);
-    expect(text).toContain(`            phasegate deny ${sessionId} --state ${state} --by ${userName()}\n`);
+    expect(text).toContain(`  answer    phasegate waive ${sessionId} --state ${state} --by ${userInfo().username}\n`);
+    expect(text).toContain(`            phasegate deny ${sessionId} --state ${state} --by ${userInfo().username}\n`);
     const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
     const decided = ["--by", "ann", "--yes", "--request", String(shown.awaitingWaiver.request)];
     const waived = await run("waive", sessionId, "--state", state, ...decided, "--note", "until May");
@@ -187,7 +187,7 @@ describe("an agent that can't meet a requirement", () => {
       code: 0,
       stdout: expect.stringContaining("\nWaived by ann: coverage, in phase 1.\nIt is not signed: "),
     });
-    const line = "coverage waived by ann; the agent's reason: there is no tool for it; ann's note: until May";
+    const line = "coverage waived by ann. The agent's reason: there is no tool for it. ann's note: until May";
     const stateNow = { waived: [line], next: { action: "get_task", task_number: 1 } };
     expect(await call("get_state", { brief: true })).toMatchObject(stateNow);
     const short = "coverage waived by ann";
@@ -236,7 +236,7 @@ describe("an agent that can't meet a requirement", () => {
     await call("request_waiver", { phase: 1, fields: ["built", "coverage"], reason: "there is no compiler" });
     await decide("waive", state, sessionId);
     const evidence = { built: false, coverage: 100, licensed: true };
-    const line = "built, coverage waived by ann; the agent's reason: there is no compiler";
+    const line = "built, coverage waived by ann. The agent's reason: there is no compiler";
     expect(await call("complete_phase", { phase: 1, evidence })).toMatchObject({
       ...{ checkpoint_passed: true, evidence_accepted: ["licensed"], waived: ["built, coverage waived by ann"] },
     });
@@ -396,7 +396,7 @@ describe("a client with elicitation", () => {
     const { asked, prepare } = user({ decision: "approve" });
     const { ask, request } = await inSecondPhase({ allowUnsignedApprovals: true }, prepare);
     expect(await ask(request)).toMatchObject({
-      waived: ["tests_pass waived by client user; the agent's reason: none"],
+      waived: ["tests_pass waived by client user. The agent's reason: none"],
       next: { action: "complete_phase", phase: 2 },
     });
     expect(asked[0]?.message).toMatch(/asks to go on without: tests_pass\..*The agent's reason:\n\nnone/s);
@@ -411,7 +411,7 @@ describe("a client with elicitation", () => {
       ...{
         status: "success",
         checkpoint_passed: false,
-        waived: ["tests_pass waived by client user; the agent's reason: there is no runner"],
+        waived: ["tests_pass waived by client user. The agent's reason: there is no runner"],
       },
       next: { action: "complete_phase", phase: 2 },
     });

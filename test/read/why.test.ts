@@ -41,6 +41,13 @@ describe("why a session stands where it stands", () => {
     expect(whyText(why)).toBe(text);
   });
 
+  it.each<[why: Why, text: string]>([
+    [{ standing: "working", at: "1 Read" }, "Works on 1 Read; no change for 4 days"],
+    [{ standing: "working", at: "1 Read", reason: "It is so." }, "Works on 1 Read: It is so. No change for 4 days."],
+  ])("says that nothing changes: %j", (why, text) => {
+    expect(whyText(why, "no change for 4 days")).toBe(text);
+  });
+
   it("has waits that end: with a refusal, with another request, and while it is paused", async () => {
     const { engine, get } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
@@ -73,7 +80,7 @@ describe("why a session stands where it stands", () => {
     const { request } = await session.requestWaiver(1, { fields: ["tests_pass"], reason: "no runner" });
     await session.waive({ by: "ann", request });
     const { why, summary } = await get<PhasedDetail>(`sessions/${sessionId}`);
-    expect(whyText(why)).toBe("Works on 1 Build: tests_pass waived by ann; the agent's reason: no runner");
+    expect(whyText(why)).toBe("Works on 1 Build: tests_pass waived by ann. The agent's reason: no runner");
     expect(summary).toMatchObject({ waived: true });
     expect(summary).not.toHaveProperty("refused");
     await session.completePhase(1, { summary: "done it" });

@@ -7,7 +7,7 @@ it("says who has waived something, and why, however long its names are", () => {
   const { waived } = waivedNotice([{ ...one, note: "until May" }]);
   expect(waived).toEqual([
     expect.stringMatching(
-      /^a_requirement.*… waived by ann; the agent's reason: there is no disk; ann's note: until May$/,
+      /^a_requirement.*… waived by ann\. The agent's reason: there is no disk\. ann's note: until May$/,
     ),
   ]);
   expect(JSON.stringify(waived).length).toBeLessThan(500);

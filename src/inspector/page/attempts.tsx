@@ -15,7 +15,7 @@ import { type NotedText, notedTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
 import { usePages } from "./records.js";
 import { href, hrefWith, place } from "./router.js";
-import { counted, duration, Line, Long, State, Time } from "./text.js";
+import { Ago, counted, duration, Line, Long, State, Time } from "./text.js";
 import { Code, Differences, Tree } from "./tree.js";
 import { Empty, Fold, List, Loading, Part, Quote } from "./view.js";
 
@@ -29,7 +29,7 @@ export function Problems({ items = [], title }: Findings<Problem>) {
     <List items={items} title={title} class="problems" what="problem">
       {({ field, message, got, expected }) => (
         <>
-          {field !== "" && <Line text={field} code />} <Long text={message} />
+          {field !== "" && !message.includes(`'${field}'`) && <Line text={field} code />} <Long text={message} />
           {got !== undefined && !message.includes(got) && <Quiet before="got " text={got} />}
           {expected !== undefined && !message.includes(expected) && <Quiet before="expected " text={expected} />}
         </>
@@ -89,6 +89,29 @@ export function Verifications({ items = [], title }: Findings<Verification>) {
         </>
       )}
     </List>
+  );
+}
+
+interface WaiverWordsProps {
+  readonly by: string;
+  readonly reason: string;
+  readonly note?: string;
+}
+
+/** Why the agent has asked for a waiver, and what the person has noted who granted it. */
+export function WaiverWords({ by, reason, note }: WaiverWordsProps) {
+  return (
+    <div class="waiver">
+      <div>
+        The agent’s reason: <Long text={reason} />
+      </div>
+      {note !== undefined && (
+        <div>
+          <Line text={by} max={80} />
+          ’s note: <Long text={note} />
+        </div>
+      )}
+    </div>
   );
 }
 
@@ -193,7 +216,11 @@ export function Attempts({ id, version, phases, waitingPhase, verifying }: Attem
           </span>
         </span>
         <span class="quiet right">
-          <Time at={startedAt} />
+          {attempt.status === "active" ? (
+            ["since ", <Ago key="since" at={startedAt} suffix=" ago" />]
+          ) : (
+            <Time at={startedAt} />
+          )}
           {durationSeconds !== undefined && `, ${duration(durationSeconds)}`}
         </span>
       </>
@@ -258,11 +285,12 @@ function Attempt({ id, version, attempt }: AttemptProps) {
       <Verifications items={verification} title="What verifiers saw" />
       <Notes items={notes} title="Notes" />
       <List items={waived} title="Waived" what="waiver">
-        {({ fields, reason, by, authenticated }) => (
+        {({ fields, reason, note, by, authenticated }) => (
           <>
             <Line text={fields.join(", ")} code />
             <Line before=" by " text={by} max={80} />
-            {authenticated ? ", signed" : ", not signed"}: <Long text={reason} />
+            {authenticated ? ", signed" : ", not signed"}
+            <WaiverWords by={by} reason={reason} note={note} />
           </>
         )}
       </List>

@@ -68,8 +68,13 @@ export function Select({ label, options, value, onChange }: SelectProps) {
   );
 }
 
-export function WorkflowSelect({ value, onChange }: Pick<SelectProps, "value" | "onChange">) {
+/** Returns the names of workflows by their types, once they are read; of a broken one its type. */
+export function useWorkflowNames(): ReadonlyMap<string, string> {
   const { data } = useData<WorkflowList>("workflows");
-  const types = [...new Set(data?.items.map(({ type }) => type))].sort();
-  return <Select label="Workflow" options={types.map((type) => [type, type])} value={value} onChange={onChange} />;
+  return new Map(data?.items.map((item) => [item.type, item.status === "ready" ? item.name : item.type]));
+}
+
+export function WorkflowSelect({ value, onChange }: Pick<SelectProps, "value" | "onChange">) {
+  const options = [...useWorkflowNames()].sort(([, one], [, other]) => (one < other ? -1 : 1));
+  return <Select label="Workflow" options={options} value={value} onChange={onChange} />;
 }

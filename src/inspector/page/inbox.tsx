@@ -22,7 +22,7 @@ export function Inbox() {
   }, [data]);
   return (
     <>
-      <Heading title="Inbox" count={data && number(data.items.length)} />
+      <Heading title="Inbox" count={data && countOf(data.items)} />
       <Loading of={inbox} what="the inbox">
         {({ items }) => (
           <Requests
@@ -46,6 +46,20 @@ interface Answered {
   readonly next: string | undefined;
 }
 
+/** Returns the requests that the filters of the URL choose. */
+function chosenOf(items: readonly WaitingLine[]) {
+  const { query } = place.value;
+  const filter = { text: query.get("text")?.toLowerCase(), workflow: query.get("workflow"), what: query.get("what") };
+  const isFiltered = Object.values(filter).some(Boolean);
+  return { chosen: isFiltered ? items.filter((one) => isAskedFor(one, filter)) : items, isFiltered };
+}
+
+/** Returns how many requests there are; of those that a filter leaves, `2 of 16`. */
+function countOf(items: readonly WaitingLine[]): string {
+  const { chosen, isFiltered } = chosenOf(items);
+  return isFiltered ? `${number(chosen.length)} of ${number(items.length)}` : number(items.length);
+}
+
 interface RequestsProps {
   readonly items: readonly WaitingLine[];
   readonly answered: Answered | undefined;
@@ -53,10 +67,7 @@ interface RequestsProps {
 }
 
 function Requests({ items, answered, onAnswer }: RequestsProps) {
-  const { query } = place.value;
-  const filter = { text: query.get("text")?.toLowerCase(), workflow: query.get("workflow"), what: query.get("what") };
-  const isFiltered = Object.values(filter).some(Boolean);
-  const chosen = isFiltered ? items.filter((one) => isAskedFor(one, filter)) : items;
+  const { chosen, isFiltered } = chosenOf(items);
   const isMany = items.length > FEW;
   // The group whose request has waited longest comes first.
   const types = new Set(chosen.map(({ workflowType }) => workflowType));
@@ -68,7 +79,7 @@ function Requests({ items, answered, onAnswer }: RequestsProps) {
     <List
       items={group}
       class="inbox"
-      label={isMany ? `Requests on ${group[0]?.workflowType}, oldest first` : "Requests, oldest first"}
+      label={isMany ? `Requests on ${group[0]?.workflowName}, oldest first` : "Requests, oldest first"}
       what="request"
       keyOf={({ request }) => request}
     >
@@ -111,7 +122,7 @@ function Requests({ items, answered, onAnswer }: RequestsProps) {
         isMany && group[0] ? (
           <section key={group[0].workflowType}>
             <h2>
-              <Line text={group[0].workflowType} max={80} /> <span class="count">{number(group.length)}</span>
+              <Line text={group[0].workflowName} max={80} /> <span class="count">{number(group.length)}</span>
             </h2>
             {list(group)}
           </section>
@@ -150,8 +161,9 @@ interface InboxFilter {
 }
 
 function isAskedFor(waiting: WaitingLine, { text, workflow, what }: InboxFilter): boolean {
-  const { sessionId, workflowType, target, phase, phaseName, question, owner, approvers = [] } = waiting;
-  const texts = [sessionId, workflowType, target, `${phase} ${phaseName}`, question, owner, waiting.what, ...approvers];
+  const { sessionId, workflowType, workflowName, target, phase, phaseName, question, owner, approvers = [] } = waiting;
+  const words = [sessionId, workflowType, workflowName, target, `${phase} ${phaseName}`, question, owner];
+  const texts = [...words, waiting.what, ...approvers];
   return (
     (!workflow || workflowType === workflow) &&
     (!what || waiting.what === what) &&
@@ -163,7 +175,7 @@ function isAskedFor(waiting: WaitingLine, { text, workflow, what }: InboxFilter)
 function Done({ of: { said, line: last } }: { readonly of: Answered }) {
   return (
     <div class="done">
-      <Notice role="status">
+      <Notice tone="good" role="status">
         {said}:{" "}
         <a href={href(["sessions", last.sessionId])}>
           <bdi>{ends(last.target || last.sessionId)}</bdi>
@@ -181,7 +193,7 @@ interface HeadProps {
 }
 
 function Head({ of: waiting, isOpen, isGrouped }: HeadProps) {
-  const { what, sessionId, target, workflowType, phase, phaseName, question, askedAt } = waiting;
+  const { what, sessionId, target, workflowName, phase, phaseName, question, askedAt } = waiting;
   const Title = isGrouped ? "h3" : "h2";
   return (
     <>
@@ -191,7 +203,7 @@ function Head({ of: waiting, isOpen, isGrouped }: HeadProps) {
           <bdi>{ends(target || sessionId)}</bdi>
         </Title>{" "}
         <span class="quiet">
-          {!isGrouped && [<Line key="workflow" text={workflowType} max={80} />, ", "]}
+          {!isGrouped && [<Line key="workflow" text={workflowName} max={80} />, ", "]}
           phase {phase} <Line text={phaseName} max={80} />
           <WhoMay waiting={waiting} />
         </span>

@@ -8,7 +8,7 @@ import { standingOf, standingText } from "../../read/standing.js";
 import { onMessage } from "./api.js";
 import { listed, noteMessage, readMore } from "./list.js";
 import { href, hrefWith, place } from "./router.js";
-import { Ago, counted, Line, line, MiddleCut, Standing } from "./text.js";
+import { Ago, counted, Line, line, MiddleCut, Standing, unchanged } from "./text.js";
 import { announce, Failed } from "./view.js";
 
 const WIDE = matchMedia("(min-width: 760px)");
@@ -168,10 +168,17 @@ function useLive(height: number, body: { readonly current: HTMLElement | null },
 function Row({ session, index }: { readonly session: ListedSession; readonly index: number }) {
   const { sessionId, workflowType, workflowName = workflowType, owner, target, createdAt, updatedAt } = session;
   const name = line(target || sessionId, 1000);
+  const still = unchanged(session);
   return (
     <tr aria-rowindex={index + 2}>
       <td class="c-status">
         <Standing of={standingOf(session)} word={standingText(session)} />
+        {still !== undefined && [
+          " ",
+          <span class="unchanged" key="unchanged">
+            {still}
+          </span>,
+        ]}
       </td>
       <th scope="row" class="c-target">
         <a href={href(["sessions", sessionId])} title={target.length > 40 ? name : undefined} aria-label={name}>

@@ -6,13 +6,14 @@ import { whyText } from "../../read/why-text.js";
 import type { LiveMessage } from "../wire.js";
 import { Actions } from "./actions.js";
 import { onMessage, useData } from "./api.js";
-import { Attempts } from "./attempts.js";
+import { Attempts, WaiverWords } from "./attempts.js";
+import { useWorkflowNames } from "./filters.js";
 import { Picture } from "./graph.js";
 import { Audit, Hash, Log } from "./records.js";
 import { Recorded, Routed } from "./routed.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { TimeStrip } from "./strip.js";
-import { Ago, counted, duration, Line, Long, line, State, Time, toneOf } from "./text.js";
+import { Ago, counted, duration, Line, Long, line, State, Time, toneOf, unchanged } from "./text.js";
 import { Tree } from "./tree.js";
 import { announce, Copy, Heading, List, Loading, Notice, Tabs, Terms } from "./view.js";
 import { WaitingNow } from "./waiting.js";
@@ -42,7 +43,7 @@ export function Session({ id }: { readonly id: string }) {
         {(detail) => (
           <>
             {isGone.value && (
-              <Notice isBad role="alert">
+              <Notice tone="bad" role="alert">
                 This session is gone, or can’t be shown any more. You see how it was.
               </Notice>
             )}
@@ -63,7 +64,7 @@ function nameOf({ target, workflowName, workflowType, sessionId }: ShownDetail["
 function Broken({ detail: { sessionId, code, message } }: { readonly detail: BrokenDetail }) {
   return (
     <>
-      <Notice isBad>
+      <Notice tone="bad">
         <p>
           This session can’t be shown: <code>{code}</code>
         </p>
@@ -85,6 +86,7 @@ function Shown({ detail, onDone }: { readonly detail: ShownDetail; readonly onDo
   };
   const reason = detail.kind === "routed" && detail.reason !== detail.why.reason ? detail.reason : undefined;
   const notices = detail.kind === "phased" ? detail.notices : [reason ?? ""];
+  const still = unchanged(detail.summary, true);
   return (
     <>
       {wanted !== null && awaiting?.request !== wanted && (
@@ -94,13 +96,15 @@ function Shown({ detail, onDone }: { readonly detail: ShownDetail; readonly onDo
         </Notice>
       )}
       <div class="why">
-        <p class={`standing is-${detail.why.standing}`}>{line(whyText(detail.why), 600)}</p>
+        <p class={`standing is-${detail.why.standing} ${still === undefined ? "" : "is-stuck"}`}>
+          {line(whyText(detail.why, still), 600)}
+        </p>
         <Actions detail={detail} onDone={onDone} />
       </div>
       {detail.kind === "phased" && <TimeStrip detail={detail} />}
       <Facts detail={detail} />
       {detail.unapproved !== undefined && (
-        <Notice isBad>
+        <Notice tone="bad">
           A gate was passed with an approval that this host does not accept: {line(detail.unapproved, 1000)}
         </Notice>
       )}
@@ -195,12 +199,13 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
 /** The sessions that the current phase waits for, and those that are still to be started. */
 function Children({ of }: { readonly of: NonNullable<PhasedDetail["children"]> }) {
   const { workflowType, children, fault } = of;
+  const names = useWorkflowNames();
   return (
     <>
       <h2>
-        Sessions on <Line text={workflowType} max={80} />
+        Sessions on <Line text={names.get(workflowType) ?? workflowType} max={80} />
       </h2>
-      {fault !== undefined && <Notice isBad>{line(fault, 1000)}</Notice>}
+      {fault !== undefined && <Notice tone="bad">{line(fault, 1000)}</Notice>}
       <List items={children} class="tasks" what="session">
         {({ target, sessionId, status, phase, total }) => (
           <>
@@ -287,13 +292,12 @@ function Phase({ phase, isVerifying }: { readonly phase: PhaseLine; readonly isV
         {isNow && startedAt !== undefined && [", for ", <Ago key="for" at={startedAt} />]}
       </p>
       {waivers.map(({ fields, by, at, reason, note }) => (
-        <p class="quiet" key={fields.join()}>
+        <div class="quiet" key={fields.join()}>
           <Line text={fields.join(", ")} code max={200} /> waived
           <Line before=" by " text={by} max={80} />
           {at !== undefined && [", ", <Time key="at" at={at} />]}
-          <Line before=": " text={reason} max={160} />
-          <Line before=" – " text={note} max={160} />
-        </p>
+          <WaiverWords by={by} reason={reason} note={note} />
+        </div>
       ))}
       {tasks.length > 0 && (
         <details open={isNow && tasks.length <= 20}>
@@ -328,7 +332,7 @@ function Plan({ plan: { path, changed, unreadable } }: { readonly plan: NonNulla
         <Line text={path} code />
       </p>
       {unreadable !== undefined && (
-        <Notice isBad>
+        <Notice tone="bad">
           It can’t be read: <Long text={unreadable} />
         </Notice>
       )}

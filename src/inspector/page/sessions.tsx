@@ -6,7 +6,7 @@ import type { BrokenSession } from "../../read/model.js";
 import { orderOf } from "../../read/order.js";
 import { LISTED, STANDING_WORDS } from "../../read/standing.js";
 import { about } from "./api.js";
-import { Search, Select, useTyping, WorkflowSelect } from "./filters.js";
+import { Search, Select, useTyping, useWorkflowNames, WorkflowSelect } from "./filters.js";
 import { listed, readList } from "./list.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { COLUMNS, Rows } from "./rows.js";
@@ -40,7 +40,7 @@ export function Sessions() {
         {read?.state === "reading" && rows.length > 0 && "Reading older sessions…"}
       </p>
       <Rows damaged={isFiltered ? [] : broken} />
-      <NoRows isFiltered={isFiltered} />
+      <NoRows />
     </>
   );
 }
@@ -56,7 +56,7 @@ const WHY: Readonly<Record<string, string>> = {
 function Untrusted({ items, count }: { readonly items: readonly BrokenSession[]; readonly count: number }) {
   const isDoubted = items.some(({ code }) => code === "TAMPERED" || code === "APPROVAL_REFUSED");
   return (
-    <Notice isBad>
+    <Notice tone="bad">
       <strong>
         {counted(count, "session")} can’t be {isDoubted ? "trusted" : "shown"}:
       </strong>{" "}
@@ -74,12 +74,12 @@ function Untrusted({ items, count }: { readonly items: readonly BrokenSession[];
   );
 }
 
-/** What the tabs ask for. */
+/** What the tabs ask for, and what each says when no session is under it. */
 const TABS = [
-  ["all", "All", {}],
-  ["needs_you", "Needs you", { status: "needs_you" }],
-  ["failed", "Failed", { status: "failed" }],
-  ["stuck", "Stuck", { stuck: String(STUCK_SECONDS) }],
+  ["all", "All", {}, "There are no sessions yet. One appears here as soon as an agent starts it."],
+  ["needs_you", "Needs you", { status: "needs_you" }, "No session needs you."],
+  ["failed", "Failed", { status: "failed" }, "No session has failed."],
+  ["stuck", "Stuck", { stuck: String(STUCK_SECONDS) }, "No session is stuck."],
 ] as const;
 
 /** Returns the tab that is shown; undefined for statuses that have none. */
@@ -103,7 +103,7 @@ function StandingTabs() {
             href={hrefWith({ status: undefined, stuck: undefined, ...asked })}
             key={id}
             aria-current={tab === current ? "true" : undefined}
-            title={id === "stuck" ? "At work, and without a change for an hour" : undefined}
+            title={id === "stuck" ? "At work, no change for an hour" : undefined}
           >
             {label}
             {counts !== undefined && <span class="count"> {number(counts[id])}</span>}
@@ -243,7 +243,8 @@ function Chips() {
       {shown.map(([name, word]) => (
         <li key={name}>
           <a href={hrefWith({ [name]: undefined })} title="Remove this filter">
-            {WORDS[name]}: <Line text={word} max={60} /> <span aria-hidden="true">×</span>
+            {WORDS[name]}: {name === "workflow" ? <WorkflowName type={word} /> : <Line text={word} max={60} />}{" "}
+            <span aria-hidden="true">×</span>
           </a>
         </li>
       ))}
@@ -254,6 +255,10 @@ function Chips() {
   );
 }
 
+function WorkflowName({ type }: { readonly type: string }) {
+  return <Line text={useWorkflowNames().get(type) ?? type} max={60} />;
+}
+
 function wordOf(name: FilterName, value: string): string {
   const known = { stuck: STUCK, waiting: WAITING, waived: WAIVED };
   const words = new Map<string, string>(name in known ? known[name as keyof typeof known] : []);
@@ -261,18 +266,32 @@ function wordOf(name: FilterName, value: string): string {
   return LISTED.flatMap((one) => (value.split(",").includes(one) ? [STANDING_WORDS[one]] : [])).join(" or ");
 }
 
-function NoRows({ isFiltered }: { readonly isFiltered: boolean }) {
+function NoRows() {
   const { rows, isReading, error, query, counts } = listed.value;
   if (rows.length > 0) return null;
   if (error !== undefined) return <Failed error={error} reload={() => readList(query)} />;
   if (isReading) return <Waiting>Reading the sessions…</Waiting>;
-  if (isFiltered) {
+  const tab = currentTab();
+  const asked = tab === undefined ? [] : Object.keys(tab[2]);
+  if (tab === undefined || Object.keys(filterOf(place.value.query)).some((name) => !asked.includes(name))) {
     return (
       <Empty>
         No session matches these filters. <ClearFilters />
       </Empty>
     );
   }
-  if (counts !== undefined && counts.broken > 0) return null;
-  return <Empty>There are no sessions yet. One appears here as soon as an agent starts it.</Empty>;
+  if (tab[0] === "all" && counts !== undefined && counts.broken > 0) return null;
+  return (
+    <Empty>
+      {tab[3]}
+      {tab[0] === "failed" && counts !== undefined && counts.refused > 0 && (
+        <>
+          {" "}
+          <a href={hrefWith({ status: "refused" })}>
+            {number(counts.refused)} {counts.refused === 1 ? "is" : "are"} refused.
+          </a>
+        </>
+      )}
+    </Empty>
+  );
 }

@@ -5,13 +5,14 @@ import { notedSumTexts } from "../../read/noted.js";
 import { useData } from "./api.js";
 import { NotedList } from "./attempts.js";
 import { DayBars, Figure } from "./bars.js";
-import { WorkflowSelect } from "./filters.js";
+import { useWorkflowNames, WorkflowSelect } from "./filters.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { counted, duration, Line, number } from "./text.js";
 import { Empty, Heading, List, Loading, Notice, Table } from "./view.js";
 
 export function Statistics() {
   const workflow = place.value.query.get("workflow") ?? "";
+  const names = useWorkflowNames();
   const statistics = useData<StatisticsView>(
     `statistics${workflow === "" ? "" : `?workflow=${encodeURIComponent(workflow)}`}`,
   );
@@ -41,7 +42,7 @@ export function Statistics() {
               <Tiles of={view} />
               <Days {...view} />
               {workflows.map((one) => (
-                <OneWorkflow of={one} key={one.workflowType} />
+                <OneWorkflow of={one} name={names.get(one.workflowType)} key={one.workflowType} />
               ))}
             </>
           );
@@ -55,7 +56,7 @@ const LINKED = 10;
 
 function Uncounted({ items }: { readonly items: StatisticsView["broken"] }) {
   return (
-    <Notice isBad>
+    <Notice tone="bad">
       {counted(items.length, "session")} can’t be read, and {items.length === 1 ? "counts" : "count"} nowhere:{" "}
       {items.slice(0, LINKED).map(({ sessionId }, index) => (
         <span key={sessionId}>
@@ -150,7 +151,13 @@ const COLUMNS = [
 /** Shown where the host has noted something. */
 const NOTED = "Noted on submissions";
 
-function OneWorkflow({ of: { workflowType, sessions, children, phases } }: { readonly of: WorkflowStatistics }) {
+interface OneWorkflowProps {
+  readonly of: WorkflowStatistics;
+  /** Missing until it is read, and for a workflow that is gone. */
+  readonly name: string | undefined;
+}
+
+function OneWorkflow({ of: { workflowType, sessions, children, phases }, name = workflowType }: OneWorkflowProps) {
   const hasNoted = phases.some(({ noted }) => noted !== undefined);
   const most: Most = {
     here: Math.max(...phases.map(hereAt)),
@@ -165,7 +172,7 @@ function OneWorkflow({ of: { workflowType, sessions, children, phases } }: { rea
     <section>
       <h2>
         <a href={href(["workflows", workflowType])}>
-          <Line text={workflowType} max={120} />
+          <Line text={name} max={120} />
         </a>{" "}
         <span class="count">
           {count("active", ACTIVE)}, {count("paused", "paused")}, {count("failed", "failed")},{" "}
@@ -174,7 +181,7 @@ function OneWorkflow({ of: { workflowType, sessions, children, phases } }: { rea
         </span>
       </h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
-      <section class="scroll" tabIndex={0} aria-label={`Phases of ${workflowType.slice(0, 100)}`}>
+      <section class="scroll" tabIndex={0} aria-label={`Phases of ${name.slice(0, 100)}`}>
         <Table
           class="figures by-phase"
           columns={hasNoted ? [...COLUMNS, NOTED] : COLUMNS}

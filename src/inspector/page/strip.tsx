@@ -80,7 +80,10 @@ function Bar({ bar: { phase, from, to }, waits, refusals, width }: BarProps) {
         ))}
       </span>
       <span class="strip-name">
-        {phase.number} <Line text={phase.name} max={80} /> <span class="quiet">{took}</span>
+        <span>
+          {phase.number} <Line text={phase.name} max={80} />
+        </span>{" "}
+        <span class="quiet">{took}</span>
         <span class="unseen"> {more.join(", ")}</span>
       </span>
     </li>

@@ -4,6 +4,8 @@
  */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { isStuck, STUCK_SECONDS } from "../../read/filter.js";
+import type { ListedSession } from "../../read/model.js";
 import type { Standing as SessionStanding } from "../../read/standing.js";
 import { HIDDEN } from "../../workflow/hidden.js";
 
@@ -184,20 +186,28 @@ function utc(at: string): string {
 }
 
 const UNITS = [
-  ["d", 86_400],
-  ["h", 3600],
-  ["min", 60],
+  ["d", 86_400, "day"],
+  ["h", 3600, "hour"],
+  ["min", 60, "minute"],
 ] as const;
 
-/** Returns a time as `45 s`, `3 min`, `2 h 5 min`, `4 d`. */
-export function duration(seconds: number): string {
+/** Returns a time as `45 s`, `3 min`, `2 h 5 min`, `4 d`; from a minute on also in words: `2 hours 5 minutes`. */
+export function duration(seconds: number, inWords = false): string {
   const at = UNITS.findIndex(([, size]) => seconds >= size);
-  const [unit, size] = UNITS[at] ?? ["s", 1];
-  if (unit === "s") return seconds > 0 && seconds < 1 ? "under 1 s" : `${Math.floor(seconds)} s`;
-  const whole = Math.floor(seconds / size);
-  const [next, nextSize] = UNITS[at + 1] ?? ["", 1];
-  const rest = next === "" || whole >= 10 ? 0 : Math.floor((seconds % size) / nextSize);
-  return `${whole} ${unit}${rest === 0 ? "" : ` ${rest} ${next}`}`;
+  const unit = UNITS[at];
+  if (unit === undefined) return seconds > 0 && seconds < 1 ? "under 1 s" : `${Math.floor(seconds)} s`;
+  const text = (count: number, [short, , word]: (typeof UNITS)[number]) =>
+    inWords ? counted(count, word) : `${count} ${short}`;
+  const whole = Math.floor(seconds / unit[1]);
+  const next = UNITS[at + 1];
+  const rest = next === undefined || whole >= 10 ? 0 : Math.floor((seconds % unit[1]) / next[1]);
+  return [text(whole, unit), ...(next === undefined || rest === 0 ? [] : [text(rest, next)])].join(" ");
+}
+
+/** Says of a session that is stuck how long it has been so: `no change for 4 d`; undefined for any other one. */
+export function unchanged(session: ListedSession, inWords = false): string | undefined {
+  if (!isStuck(session, STUCK_SECONDS, now.value)) return undefined;
+  return `no change for ${duration((now.value - Date.parse(session.updatedAt)) / 1000, inWords)}`;
 }
 
 const TONES = {

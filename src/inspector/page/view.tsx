@@ -126,12 +126,12 @@ export function Quote({ text, children }: { readonly text?: string; readonly chi
 }
 
 export function Notice({
-  isBad = false,
+  tone = "warn",
   role,
   children,
-}: Children & { readonly isBad?: boolean; readonly role?: "alert" | "status" }) {
+}: Children & { readonly tone?: "good" | "warn" | "bad"; readonly role?: "alert" | "status" }) {
   return (
-    <div class={`notice ${isBad ? "tone-bad" : "tone-warn"}`} role={role}>
+    <div class={`notice tone-${tone}`} role={role}>
       {children}
     </div>
   );
@@ -260,7 +260,7 @@ export function Fold({ class: name, isFirst, hasFocus = false, summary, children
 export function Failed({ error, reload }: { readonly error?: Failure; readonly reload?: () => void }) {
   if (error === undefined) return null;
   return (
-    <Notice isBad role="alert">
+    <Notice tone="bad" role="alert">
       <p>{line(error.message, 1000)}</p>
       {error.remedy !== undefined && <p>{line(error.remedy, 1000)}</p>}
       {reload !== undefined && (

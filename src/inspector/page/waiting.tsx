@@ -87,7 +87,7 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
         </Part>
       )}
       {found.length + notes.length > 0 && (
-        <Part title="The attempt before">
+        <Part title={what === "waiver" ? "Why it was refused" : "The attempt before"}>
           <Problems items={found} />
           <Notes items={notes} />
         </Part>
@@ -162,12 +162,7 @@ export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; rea
       <NameField names={names} />
       <label class="grow">
         <span>Note {isApproval ? "(needed to deny)" : "(needed to deny; the agent reads it)"}</span>
-        <textarea
-          name="note"
-          rows={1}
-          maxLength={2000}
-          onInput={({ currentTarget }) => currentTarget.setCustomValidity("")}
-        />
+        <textarea name="note" rows={1} maxLength={2000} onInput={sayNothing} />
       </label>
       <div class="buttons">
         <button type="submit" class="main" disabled={isSent}>
@@ -181,6 +176,17 @@ export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; rea
     </form>
   );
 }
+
+type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+type FieldEvent = { readonly currentTarget: Field };
+
+/** Makes what a field says when it is not filled in, in the place of the browser's words. */
+const sayWhen =
+  (text: string) =>
+  ({ currentTarget }: FieldEvent) =>
+    currentTarget.setCustomValidity(text);
+
+const sayNothing = ({ currentTarget }: FieldEvent) => currentTarget.setCustomValidity("");
 
 /** The name of the person who answered or acted last on this page, for the next time. */
 const given = signal("");
@@ -202,9 +208,25 @@ export function NameField({ names }: { readonly names: readonly string[] }) {
     <div class="field">
       <label for={id}>Your name</label>
       {names.length === 0 ? (
-        <input id={id} name="by" required maxLength={200} defaultValue={own} autocomplete="name" />
+        <input
+          id={id}
+          name="by"
+          required
+          maxLength={200}
+          defaultValue={own}
+          autocomplete="name"
+          onInvalid={sayWhen("Say who you are")}
+          onInput={sayNothing}
+        />
       ) : (
-        <select id={id} name="by" required defaultValue={names.includes(own) ? own : ""}>
+        <select
+          id={id}
+          name="by"
+          required
+          defaultValue={names.includes(own) ? own : ""}
+          onInvalid={sayWhen("Choose who you are")}
+          onInput={sayNothing}
+        >
           <option value="">Choose…</option>
           {names.map((name) => (
             <option value={name} key={name} selected={name === own}>
