@@ -1,6 +1,6 @@
 /** Short ids: the end of a session's id names it, as lists at a terminal print it. */
 import { BROKEN } from "../engine/lists.js";
-import { isPhasegateError } from "../errors.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { defined } from "../workflow/json.js";
 import { isSessionId, parseSessionId, type SessionId } from "../workflow/names.js";
@@ -68,12 +68,14 @@ async function idsIn(
  * text, and the operation that follows reports the missing session.
  *
  * @throws {CommandFailure} wrong usage, when several ids end with the text.
- * @throws {CommandFailure} wrong usage, when no id has such a form.
+ * @throws {PhasegateError} `INVALID_INPUT` when no id has such a form.
  */
 export async function sessionMeant(storage: StorageAdapter, given: string): Promise<SessionId> {
   if (!isSessionId(given)) {
-    const hint = `Ids are what \`phasegate sessions\` lists. For those on a target: phasegate sessions --target ${inShell(given)}`;
-    throw usage(`${JSON.stringify(printable(given))} is not the id of a session`, hint);
+    throw new PhasegateError("INVALID_INPUT", `${JSON.stringify(printable(given))} is not the id of a session`, {
+      remedy: `Ids are what \`phasegate sessions\` lists. For those on a target: phasegate sessions --target ${inShell(given)}`,
+      details: { field: "session_id", expected: "[a-z0-9][a-z0-9_-]{0,127}" },
+    });
   }
   const id = given;
   if (await exists(storage, id)) return id;
