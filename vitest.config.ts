@@ -47,7 +47,7 @@ export const asHostsLoad: Plugin = {
   },
 };
 
-/** The files that take longest: two thirds of the time, a seventh of the tests. `npm run test:full` has them, `npm test` the others. */
+/** The files that take longest: three quarters of the time, a sixth of the tests. `npm run test:full` has them, `npm test` the others. */
 const SLOW = ["test/**/*.slow.test.ts"];
 
 /** What opens pages in a browser: `npm run test:browser`, which builds the site first. */
