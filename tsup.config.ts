@@ -57,9 +57,6 @@ export default defineConfig({
   removeNodeProtocol: false,
   dts: true,
   esbuildPlugins: [licenses],
-  esbuildOptions(options) {
-    options.charset = "utf8";
-  },
   // The code is not minified, so that a stack trace can be read without them; they would be a third of the package.
   sourcemap: false,
   clean: true,
