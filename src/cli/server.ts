@@ -2,6 +2,7 @@
  * Runs what `serve` serves: opens the storage and the products, connects them to a client, and ends in order when the
  * client or a signal ends it. This file is loaded by `import()`, since it needs the MCP SDK.
  */
+import module from "node:module";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { McpServer } from "@modelcontextprotocol/server";
@@ -97,7 +98,12 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     const announced = delay(ANNOUNCE_MS, undefined, { signal: ending.signal })
       .catch(() => {})
       .then(() => Promise.all(served.map((product) => product.announce?.())))
-      .then(() => ending.signal.aborted || freeMemory())
+      .then(() => {
+        if (ending.signal.aborted) return;
+        freeMemory();
+        // Node would do it at the end, which a client's kill -9 may be.
+        module.flushCompileCache?.();
+      })
       .catch((err: unknown) => log.error({ err }, "workflows"));
     const reason = await serving.ended;
     ending.abort();
