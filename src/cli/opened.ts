@@ -4,10 +4,10 @@ import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { RecordedReader } from "../read/sources.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { routedMachine } from "../routed/state/machine.js";
-import { parseSessionId, type SessionId } from "../workflow/names.js";
+import type { SessionId } from "../workflow/names.js";
 import { recordedMachine } from "../workspace/session/machine.js";
 import { optionsOver, type Setup } from "./engine-options.js";
-import { sessionMeant } from "./session-id.js";
+import { sessionMeant, typedId } from "./session-id.js";
 import { openState } from "./state.js";
 
 /** An engine for one session, by the kind of session that it is, with the whole id of the session. */
@@ -41,7 +41,7 @@ export function enginesOver(storage: StorageAdapter, setup: Setup): OpenedState 
  * session's id, or the end of it.
  */
 export async function openSession(state: string, given: string, setup: Setup): Promise<OpenedSession> {
-  parseSessionId(given);
+  typedId(given);
   const storage = await openState(state);
   return orClosed(storage, async () => sessionIn(storage, await sessionMeant(storage, given), setup));
 }

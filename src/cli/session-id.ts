@@ -64,6 +64,19 @@ async function idsIn(
 }
 
 /**
+ * Returns what a person has typed, if it has the form of an id or of the end of one.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` when it has not.
+ */
+export function typedId(given: string): SessionId {
+  if (isSessionId(given)) return given;
+  throw new PhasegateError("INVALID_INPUT", `${JSON.stringify(printable(given))} is not the id of a session`, {
+    remedy: `Ids are what \`phasegate sessions\` lists. For those on a target: phasegate sessions --target ${inShell(given)}`,
+    details: { field: "session_id", expected: "[a-z0-9][a-z0-9_-]{0,127}" },
+  });
+}
+
+/**
  * Returns the id of the session that a person names, by its whole id or by the end of it. If no session fits, returns the given
  * text, and the operation that follows reports the missing session.
  *
@@ -71,13 +84,7 @@ async function idsIn(
  * @throws {PhasegateError} `INVALID_INPUT` when no id has such a form.
  */
 export async function sessionMeant(storage: StorageAdapter, given: string): Promise<SessionId> {
-  if (!isSessionId(given)) {
-    throw new PhasegateError("INVALID_INPUT", `${JSON.stringify(printable(given))} is not the id of a session`, {
-      remedy: `Ids are what \`phasegate sessions\` lists. For those on a target: phasegate sessions --target ${inShell(given)}`,
-      details: { field: "session_id", expected: "[a-z0-9][a-z0-9_-]{0,127}" },
-    });
-  }
-  const id = given;
+  const id = typedId(given);
   if (await exists(storage, id)) return id;
   const ids = await idsIn(storage);
   return parseSessionId(sessionAmong(ids ?? [], id) ?? id);
