@@ -221,7 +221,7 @@ const NEAR: ReadonlyMap<string, string> = new Map([
 /** Returns the arguments with the command that is meant. */
 function withNames(args: readonly string[]): readonly string[] {
   const at = args[0] === "help" ? 1 : 0;
-  return args.flatMap((arg, index) => (index === at ? (NEAR.get(arg) ?? arg).split(" ") : arg));
+  return args.flatMap((arg, index) => (index === at ? (NEAR.get(arg)?.split(" ") ?? arg) : arg));
 }
 
 /** Returns the name of the command that the arguments are for, or whose help is asked for; undefined if there is none. */
