@@ -18,9 +18,17 @@ it("serve says that open sessions keep their definition, when it starts and when
   const first = await connectToServe(["--workflows", root, "--state", state, "--poll", "1"]);
   expect(await first.ask(started)).toMatchObject({ status: "success" });
   expect(older(first.log)).toEqual([]);
-  await delay(1500);
-  await writeFile(join(root, path), text.replace("all tests", "really all tests"));
-  await vi.waitFor(() => expect(older(first.log)).toMatchObject([{ sessions: 1 }]), { timeout: 10_000 });
+  let changes = 0;
+  // The server may not watch the folder yet: what it sees first is no change.
+  await vi.waitFor(
+    async () => {
+      changes += 1;
+      await writeFile(join(root, path), text.replace("all tests", `all ${changes} tests`));
+      await delay(1500);
+      expect(older(first.log)[0]).toMatchObject({ sessions: 1 });
+    },
+    { timeout: 30_000 },
+  );
   await first.ask(started);
   await first.client.close();
   const second = await connectToServe(["--workflows", root, "--state", state]);
