@@ -41,6 +41,15 @@ export function keysOf(approvers: Approvers, name: string): readonly ApproverKey
   return typeof keys === "string" || "kind" in keys ? [keys] : keys;
 }
 
+/** Returns the person who has a public key, of all approvers or of some; undefined if it is nobody's. */
+export function personWith(
+  publicKey: ApproverKey,
+  approvers: Approvers,
+  names: readonly string[] = Object.keys(approvers),
+): string | undefined {
+  return names.find((name) => keysOf(approvers, name).includes(publicKey));
+}
+
 /** The largest number of keys of one person. */
 const KEYS_MAX = 20;
 

@@ -7,7 +7,7 @@ import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { type Approvers, keysOf } from "../approval/approvers.js";
+import { type Approvers, personWith } from "../approval/approvers.js";
 import { readPrivateKey } from "../approval/keys.js";
 import { isPhasegateError } from "../errors.js";
 import { CommandFailure } from "./exit-codes.js";
@@ -76,9 +76,7 @@ export function signerFor(
 ): Signer {
   const known = Object.keys(approvers);
   for (const { typed, publicKey } of keys) {
-    const name = (asked ?? known).find(
-      (one) => publicKey !== undefined && Object.hasOwn(approvers, one) && keysOf(approvers, one).includes(publicKey),
-    );
+    const name = publicKey === undefined ? undefined : personWith(publicKey, approvers, asked);
     if (name !== undefined) return { name, key: typed, first: [] };
   }
   const user = userName();

@@ -25,6 +25,7 @@ import { subject } from "../sql/failures.js";
 import { CommitFeed } from "../sql/feed.js";
 import { countActive, findChanges, listSessions } from "../sql/list.js";
 import { migrate, needsMigration } from "../sql/migrations.js";
+import { readLog } from "../sql/read-log.js";
 import { commitIn, numberIn } from "../sql/rows.js";
 import { tableNames } from "../sql/tables.js";
 import { causeOf, type DurableObjectDatabase, ObjectDatabase } from "./database.js";
@@ -40,9 +41,6 @@ export interface DurableStorageOptions {
 
 const MEBIBYTE = 1024 * 1024;
 const LIMITS = { maxCommitBytes: { value: 16 * MEBIBYTE, min: 1, max: 32 * MEBIBYTE } };
-
-/** The commits of one query: their bodies are in memory together. */
-const READ_AHEAD = 8;
 
 /**
  * Stores sessions in the SQLite database of a Durable Object of Cloudflare. Make one inside of the object, and run all of its
@@ -100,22 +98,12 @@ export class DurableStorage implements StorageAdapter {
   }
 
   /** Yields a session's commits in order, starting after version `after`. */
-  async *log(
-    id: SessionId,
-    options: { readonly after?: number; readonly limit?: number } = {},
-  ): AsyncGenerator<Commit> {
-    let { after = 0, limit: left = Number.POSITIVE_INFINITY } = options;
-    while (left > 0) {
-      const [from, count] = [after, Math.min(READ_AHEAD, left)];
-      const rows = this.#do("read", () => this.#database.prepare(this.#database.sql.log).all(id, from, count));
-      for (const row of rows) {
-        const commit = this.#do("read", () => commitIn(this.#database, row));
-        after = commit.version;
-        yield commit;
-      }
-      if (rows.length < count) return;
-      left -= rows.length;
-    }
+  log(id: SessionId, options: { readonly after?: number; readonly limit?: number } = {}): AsyncGenerator<Commit> {
+    const { sql } = this.#database;
+    return readLog(options, {
+      rows: async (after, count) => this.#do("read", () => this.#database.prepare(sql.log).all(id, after, count)),
+      commitIn: (row) => this.#do("read", () => commitIn(this.#database, row)),
+    });
   }
 
   /** Returns a payload's text; undefined if the session has none with this hash. */

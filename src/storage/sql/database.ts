@@ -7,6 +7,7 @@
  * - rows.ts: how commits and texts become rows.
  * - migrations.ts: how the tables are made; a step is never changed once it is released.
  * - append.ts: a commit must follow the newest one; a removed id is never used again.
+ * - read-log.ts: how many commits of a log are read at once.
  * - list.ts: each query of a list uses one index.
  * - feed.ts: watching is reading on from a sequence number.
  * - views.ts: what people see at a SQL prompt.

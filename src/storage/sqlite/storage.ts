@@ -29,6 +29,7 @@ import { checkCommit, damagedIn } from "../common/session-query.js";
 import { removeSession } from "../sql/append.js";
 import { CommitFeed } from "../sql/feed.js";
 import { countActive, findChanges, listSessions } from "../sql/list.js";
+import { readLog } from "../sql/read-log.js";
 import { bytesIn, commitIn, numberIn, storedText, textIn } from "../sql/rows.js";
 import { tableNames } from "../sql/tables.js";
 import type { Connection } from "./connection.js";
@@ -65,9 +66,6 @@ const LIMITS = {
   watchInterval: { value: 100, min: 1, max: 3_600_000 },
   maxCommitBytes: { value: 64 * MEBIBYTE, min: 1, max: 256 * MEBIBYTE },
 };
-
-/** The commits of one query: a statement that stays open would prevent checkpoints of the write-ahead log. */
-const READ_AHEAD = 8;
 
 /**
  * Stores sessions in a SQLite database. An acknowledged commit survives a power failure. Any number of processes may
@@ -153,25 +151,14 @@ export class SqliteStorage implements StorageAdapter {
   }
 
   /** Yields a session's commits in order, starting after version `after`. */
-  async *log(
-    id: SessionId,
-    options: { readonly after?: number; readonly limit?: number } = {},
-  ): AsyncGenerator<Commit> {
+  log(id: SessionId, options: { readonly after?: number; readonly limit?: number } = {}): AsyncGenerator<Commit> {
     const connection = this.#connection;
-    let { after = 0, limit: left = Number.POSITIVE_INFINITY } = options;
-    while (left > 0) {
-      const [from, count] = [after, Math.min(READ_AHEAD, left)];
-      const rows = await connection.withRetry("read", () =>
-        connection.prepare(connection.sql.log).all(id, from, count),
-      );
-      for (const row of rows) {
-        const commit = commitIn(connection, row);
-        after = commit.version;
-        yield commit;
-      }
-      if (rows.length < count) return;
-      left -= rows.length;
-    }
+    // A statement that stays open would prevent checkpoints of the write-ahead log.
+    return readLog(options, {
+      rows: (after, count) =>
+        connection.withRetry("read", () => connection.prepare(connection.sql.log).all(id, after, count)),
+      commitIn: (row) => commitIn(connection, row),
+    });
   }
 
   /** Returns a payload's text; undefined if the session has none with this hash. */
