@@ -16,7 +16,7 @@ import { phaseState } from "../read/phase-state.js";
 import type { RecordedReader } from "../read/sources.js";
 import { askerText, waiversIn } from "../read/waivers.js";
 import { REASON_MAX, whyPhased, whyRecorded, whyRouted } from "../read/why.js";
-import { whyText } from "../read/why-text.js";
+import { unchangedText, whyText } from "../read/why-text.js";
 import { STATUS_WORDS } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
@@ -34,7 +34,17 @@ import { jsonOption, sessionArgument, stateOption } from "./options.js";
 import { SHORT_IDS_MAX, shortIdsIn } from "./session-id.js";
 import { styledStanding, styledStatus } from "./standing-styles.js";
 import { using } from "./state.js";
-import { counted, isTty, phaseTitle, printable, printJson, printLines, styled, timeText } from "./terminal.js";
+import {
+  counted,
+  durationText,
+  isTty,
+  phaseTitle,
+  printable,
+  printJson,
+  printLines,
+  styled,
+  timeText,
+} from "./terminal.js";
 import { readTrust, trustOptions } from "./trust.js";
 
 const HELP = `
@@ -220,7 +230,8 @@ function standingLine(
   why: Why | undefined,
 ): string {
   if (summary === undefined || why === undefined) return styledStatus(stream, status);
-  return styledStanding(stream, summary, printable(whyText(why)));
+  const unchanged = unchangedText(summary, Date.now(), durationText);
+  return styledStanding(stream, summary, printable(whyText(why, unchanged)));
 }
 
 /** Returns an attempt for JSON: evidence that is long is left out, and its length is there instead. */

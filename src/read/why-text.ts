@@ -1,5 +1,6 @@
 /** Why a session stands where it stands, as a sentence: the page of a session begins with it. */
-import type { Why } from "./model.js";
+import { isStuck, STUCK_SECONDS } from "./filter.js";
+import type { ListedSession, Why } from "./model.js";
 import { STANDING_WORDS } from "./standing.js";
 
 /** A host with another limit than the server counts more attempts than its own limit allows: then it does not know the server's. */
@@ -17,6 +18,19 @@ export function whyText(why: Why, unchanged?: string): string {
   return /[.!?…]$/.test(text)
     ? `${text} ${unchanged.slice(0, 1).toUpperCase()}${unchanged.slice(1)}.`
     : `${text}; ${unchanged}`;
+}
+
+/**
+ * Says of a session that is stuck how long it has been so: `no change for 4 days`; undefined for any other one. `duration` writes
+ * a number of seconds.
+ */
+export function unchangedText(
+  session: ListedSession,
+  now: number,
+  duration: (seconds: number) => string,
+): string | undefined {
+  if (!isStuck(session, STUCK_SECONDS, now)) return undefined;
+  return `no change for ${duration((now - Date.parse(session.updatedAt)) / 1000)}`;
 }
 
 function sentence({ standing, at, by, reason, attempts, waits }: Why): string {

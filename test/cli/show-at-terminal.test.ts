@@ -29,6 +29,8 @@ beforeEach(async () => {
 
 describe("phasegate show at a terminal", () => {
   it("begins with how the session stands and why", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-03-04T05:30:00.000Z") });
+    onTestFinished(() => void vi.useRealTimers());
     const { ids, show } = await allKinds();
     expect(await show(ids.refused)).toContain(
       `${ids.refused}
@@ -41,6 +43,9 @@ describe("phasegate show at a terminal", () => {
       /status {4}Failed at 2 Build and measure: [^\n]*\n[^\n]*3 of 3 attempts\n {2}phase {5}2 of 3/,
     );
     expect(await show(ids.working)).toMatch(/status {4}Works on 1 Plan\n {2}phase {5}1 of 3: Plan\n {2}workflow/);
+    vi.setSystemTime("2026-03-08T08:07:30.000Z");
+    expect((await show(ids.refused)).replace(/\s+/g, " ")).toContain("2 of 3 attempts; no change for 4d 2h phase");
+    expect(await show(ids.failed)).not.toContain("no change");
     expect(await show(ids.done)).toMatch(/status {4}Done\n {2}workflow/);
   });
 

@@ -4,9 +4,9 @@
  */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { isStuck, STUCK_SECONDS } from "../../read/filter.js";
 import type { ListedSession } from "../../read/model.js";
 import type { Standing as SessionStanding } from "../../read/standing.js";
+import { unchangedText } from "../../read/why-text.js";
 import { HIDDEN } from "../../workflow/hidden.js";
 
 /** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is not hidden. */
@@ -206,8 +206,7 @@ export function duration(seconds: number, inWords = false): string {
 
 /** Says of a session that is stuck how long it has been so: `no change for 4 d`; undefined for any other one. */
 export function unchanged(session: ListedSession, inWords = false): string | undefined {
-  if (!isStuck(session, STUCK_SECONDS, now.value)) return undefined;
-  return `no change for ${duration((now.value - Date.parse(session.updatedAt)) / 1000, inWords)}`;
+  return unchangedText(session, now.value, (seconds) => duration(seconds, inWords));
 }
 
 const TONES = {
