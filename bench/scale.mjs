@@ -4,20 +4,18 @@
  * not one of the benchmarks of `npm start`: `npm run scale`, or `node --expose-gc scale.mjs [sessions [part…]]`. A run of all
  * parts with a million writes SCALE.md.
  */
-import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
-import { createEngine, createWorkflowTool, MemoryContent, MemoryStorage } from "phasegate";
+import { createWorkflowTool } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { SqliteStorage } from "phasegate/sqlite";
 import { startPostgres } from "../test/support/postgres-server.ts";
-import { refusingWorkflow } from "./contention-workflow.mjs";
-import { atOnce, median, pairedMedians, ratio, row, time } from "./measure.mjs";
+import { bytesOf, engineOn, inTurn, renamed, tasksAmong, templates } from "./among.mjs";
+import { atOnce, pairedMedians, ratio, row, time } from "./measure.mjs";
 import { run as serveMemory } from "./serve-memory.mjs";
-import { benchWorkflow, evidenceOf } from "./workflow.mjs";
 
 const [sessions = 1_000_000, ...chosen] = process.argv.slice(2);
 const MANY = Number(sessions);
@@ -27,162 +25,30 @@ if (!Number.isSafeInteger(MANY) || MANY < 1 || unknown !== undefined) {
   throw new Error(`node scale.mjs [sessions [part…]]: a number, and some of ${Object.keys(PARTS).join(", ")}`);
 }
 const FEW = 1000;
-const PHASES = 2;
 /** Of so many sessions one is completed, and one of so many is active. The others are paused. */
 const WHOLE = 5;
 const ACTIVE = 20;
 /** Sessions are made two minutes apart: a thousand take more than a day, a million four years. */
 const APART = 120_000;
-const FIRST = Date.UTC(2021, 0, 1);
 /** So many sessions are appended at the same time. */
 const AT_ONCE = 400;
-const PAGE = 50;
-/** Of 1,000 sessions the hundredth page is one of ten. */
-const SHORT_PAGE = 10;
-const STEPS = 200;
 const BAR = 1.15;
 const COMMITS = [100, 100_000];
 const LONG_BAR = 1.1;
 
-const content = new MemoryContent({ workflows: [benchWorkflow(PHASES), refusingWorkflow] });
-const limits = { maxActiveSessions: Infinity, maxAttempts: 1e9, maxAttemptsTotal: 1e9 };
-const evidence = evidenceOf(512);
-const engineOn = (storage) => createEngine({ storage, content, limits });
-
-/** The commits that an engine makes of one session, with a time and a target that can be replaced. */
-async function template(commands) {
-  const storage = new MemoryStorage();
-  const clock = { now: () => Date.UTC(2001, 0, 1) };
-  const engine = createEngine({ storage, content, clock, limits });
-  const { sessionId } = await engine.start({ workflowType: `bench_${PHASES}`, target: "src/TARGET.ts" });
-  await commands(engine, sessionId);
-  const commits = [];
-  for await (const commit of storage.log(sessionId)) commits.push(commit);
-  return { sessionId, commits };
-}
-
-/** The same session under another id, two minutes after the one before. */
-function renamed({ sessionId, commits }, index) {
-  const id = `${sessionId.slice(0, -8)}${index.toString(16).padStart(8, "0")}`;
-  const at = new Date(FIRST + index * APART).toISOString();
-  const own = (text) =>
-    text
-      .replaceAll(sessionId, id)
-      .replaceAll("src/TARGET.ts", `src/${index}.ts`)
-      .replaceAll("2001-01-01T00:00:00.000Z", at);
-  let previousHash = "";
-  return commits.map((commit) => {
-    const body = own(commit.body);
-    const hash = createHash("sha256").update(`${previousHash}\n${body}`).digest("hex");
-    const summary = JSON.parse(own(JSON.stringify(commit.summary)));
-    const made = { ...commit, sessionId: id, at, summary, body, previousHash, hash };
-    previousHash = hash;
-    return made;
-  });
-}
-
 /** Appends so many sessions, many at a time, so that their commits share transactions and statements. */
 async function fill(storage, count) {
-  const whole = await template(async (engine, id) => {
-    for (let phase = 1; phase <= PHASES; phase += 1) await engine.session(id).completePhase(phase, evidence);
-  });
-  const paused = await template((engine, id) => engine.session(id).pause());
-  const active = await template(() => undefined);
+  const { whole, paused, active } = await templates();
   const kinds = (index) => (index % WHOLE === 0 ? whole : index % ACTIVE === 1 ? active : paused);
   await atOnce(AT_ONCE, 0, count, async (index) => {
-    for (const commit of renamed(kinds(index), index)) await storage.append(commit);
+    for (const commit of renamed(kinds(index), index, APART)) await storage.append(commit);
     if (index % 100_000 === 0) console.error(new Date().toISOString(), index);
   });
 }
 
-/** Where the hundredth page of so many begins. */
-async function hundredthCursor(storage, limit) {
-  let cursor;
-  for (let page = 1; page < 100; page += 1) {
-    ({ cursor } = await storage.list({ limit, ...(cursor === undefined ? {} : { cursor }) }));
-  }
-  return cursor;
-}
-
-async function fullPage(storage, query) {
-  const { items } = await storage.list(query);
-  if (items.length !== query.limit) throw new Error(`a page of ${items.length}`);
-}
-
-/** What is done among so many sessions. */
-async function tasksAmong(storage) {
-  const engine = engineOn(storage);
-  for (const status of ["completed", "paused", "active"]) {
-    const [first] = (await storage.list({ status: [status], limit: 1 })).items;
-    if (!(await engine.session(first.sessionId).audit()).intact)
-      throw new Error("a session is not as an engine writes it");
-  }
-  const cursor = await hundredthCursor(storage, SHORT_PAGE);
-  let started = 0;
-  const start = async () => {
-    started += 1;
-    const { sessionId } = await engine.start({ workflowType: `bench_${PHASES}`, target: `src/new-${started}.ts` });
-    return sessionId;
-  };
-  let fresh = "";
-  let { position } = await storage.changes("phased");
-  let { cursor: counted } = await engine.statistics();
-  let removed = 0;
-  return {
-    "list, first page of 50": { fn: () => fullPage(storage, { limit: PAGE }) },
-    "list, first page of 50 active": { fn: () => fullPage(storage, { status: ["active"], limit: PAGE }) },
-    "list, hundredth page of 10": { fn: () => fullPage(storage, { limit: SHORT_PAGE, cursor }) },
-    start: { fn: start },
-    "complete a phase": {
-      before: async () => {
-        fresh = await start();
-      },
-      once: () => engine.session(fresh).completePhase(1, evidence),
-    },
-    "what has changed since one commit": {
-      before: start,
-      once: async () => {
-        const changes = await storage.changes("phased", position);
-        if (changes.sessionIds.length === 0) throw new Error("nothing has changed");
-        ({ position } = changes);
-      },
-    },
-    "statistics, one new session": {
-      before: start,
-      once: async () => {
-        ({ cursor: counted } = await engine.statistics({ cursor: counted }));
-      },
-    },
-    "cleanup of one session": {
-      once: async () => {
-        // The oldest one that there is: it is older than the next one.
-        const end = FIRST + removed * APART + APART / 2;
-        const cleaned = await engine.cleanup({ olderThan: Date.now() - end });
-        if (cleaned.removed.length !== 1) throw new Error(`${cleaned.removed.length} sessions were removed`);
-        removed += 1;
-      },
-    },
-  };
-}
-
-/** Times what can be done only so often, in both in turn. */
-async function inTurn(few, many) {
-  const times = [[], []];
-  for (let step = 0; step < STEPS; step += 1) {
-    for (const [index, { before, once }] of [few, many].entries()) {
-      await before?.();
-      const begun = performance.now();
-      await once();
-      times[index].push((performance.now() - begun) * 1000);
-    }
-  }
-  const [fewer, more] = times.map(median);
-  return { few: fewer, many: more, ratio: ratio(more, fewer) };
-}
-
 async function compared(name, few, many) {
   const rows = [];
-  const [first, second] = [await tasksAmong(few), await tasksAmong(many)];
+  const [first, second] = [await tasksAmong(few, APART), await tasksAmong(many, APART)];
   for (const what of Object.keys(first)) {
     const [one, other] = [first[what], second[what]];
     const found = "once" in one ? await inTurn(one, other) : await pairedMedians({ few: one, many: other }, 9);
@@ -258,14 +124,6 @@ async function onPostgres() {
   } finally {
     await server.remove();
   }
-}
-
-/** The bytes that the tables of a schema take, with their indexes. */
-async function bytesOf(pool, schema) {
-  const tables =
-    "SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = $1::regnamespace";
-  const { rows } = await pool.query(tables, [schema]);
-  return Number(rows[0].bytes);
 }
 
 /** A session with so many commits, and what is done with it. */

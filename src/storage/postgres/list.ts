@@ -38,9 +38,12 @@ function listStatement(schema: string, preparation: Preparation, query: SessionQ
     return `(SELECT session_id, version, created_at FROM "${schema}".sessions WHERE ${where} ${ORDER} LIMIT $1)`;
   });
   if (branches.length === 0) return undefined;
-  const text = `SELECT c.session_id, page.created_at, c.hash, c.summary
+  // OFFSET 0 has each commit looked up by its key. The server would rather go through all partitions of a few thousand commits.
+  const text = `SELECT page.session_id, page.created_at, c.hash, c.summary
     FROM (SELECT * FROM (${branches.join(" UNION ALL ")}) AS each ${ORDER} LIMIT $1) AS page
-    JOIN "${schema}".commits c USING (session_id, version) ORDER BY page.created_at DESC, page.session_id`;
+    CROSS JOIN LATERAL (SELECT hash, summary FROM "${schema}".commits c
+      WHERE c.session_id = page.session_id AND c.version = page.version OFFSET 0) c
+    ORDER BY page.created_at DESC, page.session_id`;
   return hasOwnIndex ? preparation.statement(text)(values) : { text, values };
 }
 

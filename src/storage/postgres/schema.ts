@@ -1,15 +1,19 @@
 /** Checks the server and runs the migrations. A released one is never changed: tables exist that it has made. */
+import { setTimeout as delay } from "node:timers/promises";
+import { errnoOf } from "../../errors.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { tooNew } from "../common/failures.js";
 import { notWritten, unusable } from "./failures.js";
 import type { PgClient } from "./options.js";
+import { copyCommits, createPartitions, replaceCommits } from "./partitions.js";
+import { viewsOf } from "./views.js";
 
 /** 14 is the first with statistics of expressions, without which lists read far too much. */
 const OLDEST_SERVER = 140_000;
 
 /**
- * Migrates a schema's tables once, however many hosts start: under an advisory lock, in one transaction. Returns what
- * an acknowledged commit survives. Without work it takes no lock, and needs no right to create tables.
+ * Migrates a schema's tables once, however many hosts start: each migration in a transaction, under an advisory lock. Returns
+ * what an acknowledged commit survives. Without work it takes no lock, and needs no right to create tables.
  */
 export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<"process" | "power"> {
   const durability = await checkServer(client);
@@ -55,23 +59,46 @@ async function versionOf(client: PgClient, schema: string): Promise<number> {
 }
 
 async function migrateAll(client: PgClient, schema: string): Promise<void> {
-  await inTransaction(client, async () => {
+  let since = performance.now();
+  for (let isMore = true; isMore; ) {
+    try {
+      isMore = await migrateOnce(client, schema);
+      since = performance.now();
+    } catch (error) {
+      if (errnoOf(error) !== LOCK_NOT_AVAILABLE || performance.now() - since > MIGRATION_MS) throw error;
+      await delay(LOCK_MS);
+    }
+  }
+}
+
+/**
+ * Carries out one migration, or copies a part of the commits. Returns false if there is nothing left to do. Hosts that start
+ * together take turns, and one goes on where another was killed.
+ */
+async function migrateOnce(client: PgClient, schema: string): Promise<boolean> {
+  return inTransaction(client, async () => {
     await client.query({ text: `SET LOCAL statement_timeout = ${MIGRATION_MS}` });
     await client.query(
       patient("SELECT pg_advisory_xact_lock(hashtext('phasegate migrations'), hashtext($1))", [schema]),
     );
+    await client.query({ text: `SET LOCAL lock_timeout = ${LOCK_MS}` });
     // Another host may have migrated while this one waited for the lock.
     const done = await versionOf(client, schema);
+    const statements = MIGRATIONS[done];
+    if (statements === undefined) return false;
     if (done === 0) await makeSchema(client, schema);
-    for (const [index, statements] of MIGRATIONS.entries()) {
-      if (index < done) continue;
-      await client.query(patient(statements(`"${schema}"`)));
-      const insert = `INSERT INTO "${schema}".migrations (number) VALUES ($1)`;
-      const { rowCount } = await client.query({ text: insert, values: [index + 1] });
-      if (rowCount !== 1) throw notWritten("open");
-    }
+    if (done === COPYING && (await copyCommits(client, `"${schema}"`))) return true;
+    await client.query(patient(statements(`"${schema}"`)));
+    const insert = `INSERT INTO "${schema}".migrations (number) VALUES ($1)`;
+    const { rowCount } = await client.query({ text: insert, values: [done + 1] });
+    if (rowCount !== 1) throw notWritten("open");
+    return true;
   });
 }
+
+/** A migration waits so long for the lock of a table, then lets those pass who wait behind it, and tries again. In milliseconds. */
+const LOCK_MS = 1000;
+const LOCK_NOT_AVAILABLE = "55P03";
 
 /** The longest time for a migration, in milliseconds: it may write all rows of a table again, or wait for another host's. */
 const MIGRATION_MS = 3_600_000;
@@ -187,54 +214,7 @@ CREATE INDEX sessions_by_update ON ${s}.sessions USING brin (updated_at) WITH (p
 CREATE INDEX sessions_to_sweep ON ${s}.sessions (sweep_at) WHERE sweep_at IS NOT NULL;
 CREATE INDEX commits_by_transaction ON ${s}.commits (xid);
 `,
-  // Views for people. Of routed sessions: the context of the workflow, and one row for each report with its outcome.
-  (s) => `
-CREATE OR REPLACE VIEW ${s}.workflow_instances AS
-SELECT s.session_id AS instance_id,
-  s.workflow_type AS workflow_name,
-  s.current_step AS current_step_name,
-  ${orchestratorStatus("s.status")} AS status,
-  CASE WHEN s.kind = 'routed' THEN (c.body::json #> '{head,context}')::text ELSE c.body END AS context,
-  s.created_at::timestamptz AS created_at,
-  s.updated_at::timestamptz AS updated_at,
-  s.completed_at::timestamptz AS completed_at
-FROM ${s}.sessions s JOIN ${s}.commits c ON c.session_id = s.session_id AND c.version = s.version
-WHERE s.removed_at IS NULL;
-CREATE OR REPLACE VIEW ${s}.workflow_history AS
-SELECT c.entry_id AS history_entry_id,
-  c.session_id AS instance_id,
-  c.at::timestamptz AS "timestamp",
-  coalesce(p.current_step, c.current_step) AS step_name,
-  c.body AS user_report,
-  CASE WHEN p.status = 'paused' AND c.status = 'active' THEN 'RESUMING' ELSE ${orchestratorStatus("c.status")} END
-    AS outcome_status,
-  CASE WHEN c.status IN ('active', 'paused') THEN c.current_step END AS determined_next_step
-FROM ${s}.sessions s
-JOIN ${s}.commits c ON c.session_id = s.session_id
-LEFT JOIN ${s}.commits p ON p.session_id = c.session_id AND p.version = c.version - 1
-WHERE s.removed_at IS NULL AND s.kind <> 'routed'
-UNION ALL
-SELECT c.entry_id, c.session_id, c.at::timestamptz,
-  CASE WHEN e.event ->> 'operation' = 'resume' THEN coalesce(e.event ->> 'assumedStep', e.event ->> 'step')
-    ELSE e.event ->> 'step' END,
-  (e.event -> 'report')::text,
-  CASE WHEN e.event ->> 'operation' = 'resume' THEN 'RESUMING' ELSE e.event #>> '{report,status}' END,
-  CASE WHEN e.event ->> 'type' = 'gate_refused' THEN e.event ->> 'step' ELSE n.event ->> 'next' END
-FROM ${s}.sessions s
-JOIN ${s}.commits c ON c.session_id = s.session_id
-CROSS JOIN LATERAL (SELECT c.body::json #> '{events,0}' AS event) e
-LEFT JOIN LATERAL (
-  SELECT f.body::json #> '{events,0}' AS event FROM ${s}.commits f
-  WHERE f.session_id = c.session_id AND f.version > c.version
-    AND f.body::json #>> '{events,0,type}' IN ('decided', 'reported', 'gate_refused')
-  ORDER BY f.version LIMIT 1
-) n ON n.event ->> 'type' = 'decided'
-WHERE s.removed_at IS NULL AND s.kind = 'routed' AND e.event ->> 'type' IN ('reported', 'gate_refused');
-COMMENT ON VIEW ${s}.workflow_instances IS
-  'Where each session stands; context is that of a routed workflow, else the body of its newest commit';
-COMMENT ON VIEW ${s}.workflow_history IS
-  'Each report of a routed workflow; of other sessions each commit: step_name is where the session stood before it';
-`,
+  viewsOf,
   // Sessions of older versions have no owner.
   (s) => `
 ALTER TABLE ${s}.sessions ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT '';
@@ -270,9 +250,10 @@ CREATE INDEX sessions_open ON ${s}.sessions (left(target, 256), left(workflow_ty
   (s) => `
 ALTER TABLE ${s}.commits SET (toast_tuple_target = 2712);
 `,
+  // The log in partitions. Between these two, commits are copied.
+  createPartitions,
+  replaceCommits,
 ];
 
-function orchestratorStatus(column: string): string {
-  return `CASE ${column} WHEN 'active' THEN 'RUNNING' WHEN 'paused' THEN 'SUSPENDED' WHEN 'completed' THEN 'COMPLETED'
-    WHEN 'failed' THEN 'FAILED' ELSE 'DELETED' END`;
-}
+/** The version of the tables with which commits are copied. */
+const COPYING = MIGRATIONS.indexOf(createPartitions) + 1;
