@@ -7,6 +7,8 @@
  * - hosts.ts: which server is used when an address names several.
  * - connections.ts: how connections are shared, and which failures are retried.
  * - schema.ts: migrations, which are never changed once released.
+ * - partitions.ts: the partition of a session's commits; how a table in use is divided.
+ * - views.ts: what people find at a SQL prompt.
  * - rows.ts: the statements, and how texts are stored.
  * - write.ts: an append whose answer was lost is confirmed by a write; which commits share a statement, and how many statements
  *   are under way; a removed session's tombstone stays for an hour.

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
-import type { Commit, SessionId } from "phasegate";
+import type { SessionId } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
+import type { Commit } from "phasegate/storage";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { MIGRATIONS } from "../../../src/storage/postgres/schema.js";
 import { collect, makeCommit } from "../../../src/testing/contract.js";
