@@ -5,6 +5,7 @@
  */
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Caller } from "../ports/actor.js";
+import { systemClock, turns } from "../ports/clock.js";
 import {
   checkQuery,
   type Page,
@@ -129,6 +130,8 @@ export type LookAt = (id: SessionId, listed: SessionSummary | undefined) => Prom
 
 /** The number of sessions that are read in parallel. */
 const AT_ONCE = 16;
+/** A storage may answer without waiting for anything: after this time, in milliseconds, other work gets its turn. */
+const WORK_MS = 10;
 
 /** Checks a page against the sessions' logs. Calls `onBroken` for each session that can't be shown. */
 export async function checkedPage(
@@ -143,7 +146,9 @@ export async function checkedPage(
   ];
   const shows: ListedSession[] = [];
   const broken: BrokenSession[] = [];
+  const takeTurns = turns(systemClock, WORK_MS);
   for (let start = 0; start < listed.length; start += AT_ONCE) {
+    if (start > 0) await takeTurns();
     const looks = listed.slice(start, start + AT_ONCE).map((one) => look(one, lookAt));
     for (const found of await Promise.all(looks)) {
       if (found === undefined) continue;

@@ -11,8 +11,8 @@ import type { Source } from "./sources.js";
 /** As many sessions of each kind are read, the newest. */
 const SESSIONS_MAX = 20_000;
 const PAGE = 500;
-/** With as many, a list has something to show. */
-const FIRST = 100;
+/** With as many, a list has something to show: they fill a screen. */
+const FIRST = 40;
 /** A storage may answer without waiting for anything: after this time, in milliseconds, other work gets its turn. */
 const WORK_MS = 10;
 

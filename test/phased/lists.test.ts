@@ -164,3 +164,18 @@ for (const [name, open] of Object.entries(STORAGES)) {
     });
   });
 }
+
+it("leaves others their turns while a long page is read from a storage that answers at once", async () => {
+  const storage = new MemoryStorage();
+  const started = makeEngine({ storage }).engine;
+  for (let number = 0; number < 40; number += 1) await startTwoPhases(started, `src/${number}.ts`);
+  const read = storage.read.bind(storage);
+  storage.read = async (id) => {
+    for (const end = performance.now() + 3; performance.now() < end; );
+    return read(id);
+  };
+  let turns = 0;
+  setTimeout(() => (turns += 1));
+  expect((await makeEngine({ storage }).engine.listSessions({ limit: 40 })).items).toHaveLength(40);
+  expect(turns).toBe(1);
+});

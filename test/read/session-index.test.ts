@@ -53,7 +53,7 @@ describe("the index of sessions", () => {
     const reading = index.read();
     await next();
     await index.begun;
-    expect([index.state, index.sessions.length]).toEqual(["reading", 100]);
+    expect([index.state, index.sessions.length]).toEqual(["reading", 40]);
     await next();
     await reading;
     expect([index.state, index.sessions.length]).toEqual(["whole", 500]);

@@ -171,8 +171,11 @@ async function keepOpen(onFirst?: () => void): Promise<void> {
     if (stream !== own) return;
     connection.value = "lost";
     // The login may have ended meanwhile. Nobody may see the page any more, or another stream may have been opened.
-    do await pause(AGAIN_MS);
-    while (stream === own && !(await isAllowed()));
+    do {
+      await pause(AGAIN_MS);
+      // A page that asks for a login is loaded anew after it.
+      if (login.peek() === "needed") return;
+    } while (stream === own && !(await isAllowed()));
   }
 }
 

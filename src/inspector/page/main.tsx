@@ -176,8 +176,7 @@ async function begin(): Promise<void> {
       if (asFailure(error).status !== 401) throw error;
     });
   }
-  await readAbout();
-  await openStream();
+  await Promise.all([readAbout(), openStream()]);
   login.value = "done";
   let timer: ReturnType<typeof setTimeout> | undefined;
   const countSoon = (wait: number) => {

@@ -39,6 +39,9 @@ interface Watched {
 
 const EMPTY_EVERY = 50;
 
+/** So few sessions are looked at together: a watch over thousands must not hold up other calls, such as a list's. */
+const AT_ONCE = 4;
+
 export class SessionWatch {
   readonly #store: Store;
   readonly #query: SessionQuery;
@@ -97,7 +100,7 @@ export class SessionWatch {
   async #begin(isIn: Promise<void>): Promise<void> {
     await isIn;
     for (const { name } of await trashEntries(this.#store)) this.#removed.add(name);
-    for await (const batch of walkMarkers(this.#store, "all")) {
+    for await (const batch of walkMarkers(this.#store, "all", undefined, AT_ONCE)) {
       const own = this.#own(batch.map(({ sessionId }) => sessionId));
       await Promise.all(own.map(async (id) => this.#watched(id, await this.#newest(id))));
     }
@@ -143,17 +146,21 @@ export class SessionWatch {
     const begun = recent.filter((id) => !this.#sessions.has(id));
     const changing = this.#own([...new Set([...heard, ...active, ...this.#active, ...begun])]);
     this.#active = active;
-    const changed = await Promise.all(
-      changing.map(async (id) => {
-        const watched = this.#watched(id);
-        const before = watched.stamp;
-        watched.stamp = await folderStamp(disk, layout.place(id).folder);
-        return watched.stamp === undefined || watched.stamp !== before ? [id] : [];
-      }),
-    );
+    const isChanged = async (id: SessionId) => {
+      const watched = this.#watched(id);
+      const before = watched.stamp;
+      watched.stamp = await folderStamp(disk, layout.place(id).folder);
+      return watched.stamp === undefined || watched.stamp !== before;
+    };
+    const changed: SessionId[] = [];
+    for (let at = 0; at < changing.length; at += AT_ONCE) {
+      const some = changing.slice(at, at + AT_ONCE);
+      const are = await Promise.all(some.map(isChanged));
+      changed.push(...some.filter((_, index) => are[index]));
+    }
     const from = this.#turn >= this.#sessions.size ? 0 : this.#turn;
     this.#turn = from + BATCH;
-    return [...new Set([...changed.flat(), ...[...this.#sessions.keys()].slice(from, this.#turn)])];
+    return [...new Set([...changed, ...[...this.#sessions.keys()].slice(from, this.#turn)])];
   }
 
   #own(ids: readonly SessionId[]): SessionId[] {
