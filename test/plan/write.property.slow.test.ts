@@ -167,7 +167,7 @@ describe("planToMarkdown", () => {
           expect(said(parsePlan(text).plan)).toEqual(said(plan));
         },
       ),
-      { numRuns: howOften(40, 1_000) },
+      { numRuns: howOften(100, 1_000) },
     );
     expect(written).toBeGreaterThan(5);
   });

@@ -375,7 +375,7 @@ describe("the schemas for editors", () => {
     const base: JsonValue = JSON.parse(JSON.stringify(whole));
     expect({ reader: await faultsOf(base), schema: refused(name, base) }).toEqual({ reader: [], schema: [] });
     // The number is no divisor of the changes of a place, so that each place gets other ones.
-    const changes = changesOf(base).filter((_change, index) => index % howOften(37, 1) === 0);
+    const changes = changesOf(base).filter((_change, index) => index % howOften(13, 1) === 0);
     const differences: string[] = [];
     for (const change of changes) {
       const value = changed(base, change.path, change.to) ?? null;
