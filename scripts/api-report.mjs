@@ -3,7 +3,7 @@
  * reports instead. Fails on a name that two entry points export. Needs a build.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { Extractor, ExtractorConfig } from "@microsoft/api-extractor";
+import { CompilerState, Extractor, ExtractorConfig } from "@microsoft/api-extractor";
 
 const local = process.argv.includes("--local");
 const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -19,31 +19,35 @@ for (const [entry, { types }] of entries) {
 }
 const undocumented = new Set();
 const failed = [];
-const reports = new Set();
-for (const [entry, target] of entries) {
+const prepared = entries.map(([entry, target]) => {
   const name = entry === "." ? "index" : entry.slice(2);
   const report = `${name}.api.md`;
-  reports.add(report);
-  const isNew = !existsSync(`etc/${report}`);
-  const result = Extractor.invoke(
-    ExtractorConfig.prepare({
-      configObject: {
-        ...config,
-        mainEntryPointFilePath: target.types.replace("./", "<projectFolder>/"),
-        apiReport: { ...config.apiReport, reportFileName: report },
-      },
-      configObjectFullPath: `${process.cwd()}/api-extractor.json`,
-      packageJsonFullPath: `${process.cwd()}/package.json`,
-    }),
-    {
-      localBuild: local,
-      messageCallback(message) {
-        // It says which TypeScript it brings along, once for each entry point.
-        if (message.messageId === "console-preamble") message.handled = true;
-        if (message.messageId === "ae-undocumented") undocumented.add(`${name}: ${message.text}`);
-      },
+  const configured = ExtractorConfig.prepare({
+    configObject: {
+      ...config,
+      mainEntryPointFilePath: target.types.replace("./", "<projectFolder>/"),
+      apiReport: { ...config.apiReport, reportFileName: report },
     },
-  );
+    configObjectFullPath: `${process.cwd()}/api-extractor.json`,
+    packageJsonFullPath: `${process.cwd()}/package.json`,
+  });
+  return { name, report, configured };
+});
+const reports = new Set(prepared.map(({ report }) => report));
+// One compiler reads all declarations once; one for each entry point would read them again each time.
+const additionalEntryPoints = prepared.map(({ configured }) => configured.mainEntryPointFilePath);
+const compilerState = CompilerState.create(prepared[0].configured, { additionalEntryPoints });
+for (const { name, report, configured } of prepared) {
+  const isNew = !existsSync(`etc/${report}`);
+  const result = Extractor.invoke(configured, {
+    compilerState,
+    localBuild: local,
+    messageCallback(message) {
+      // It says which TypeScript it brings along, once for each entry point.
+      if (message.messageId === "console-preamble") message.handled = true;
+      if (message.messageId === "ae-undocumented") undocumented.add(`${name}: ${message.text}`);
+    },
+  });
   if (!result.succeeded || (!local && (result.apiReportChanged || isNew))) failed.push(report);
   else console.log(`etc/${report}: ${result.apiReportChanged || isNew ? "updated" : "as it was"}`);
 }

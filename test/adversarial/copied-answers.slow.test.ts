@@ -11,6 +11,7 @@ import { evidenceForm } from "../../src/gate/forms.js";
 import { isJsonObject, type JsonValue } from "../../src/workflow/json.js";
 import { judge } from "../gate/rules.js";
 import { workflowTool } from "../support/fits-schema.js";
+import { howOften } from "../support/how-often.js";
 import { makeEngine } from "../support/make-engine.js";
 import { makePlanned } from "../support/planned.js";
 import { submitTo } from "../support/submit.js";
@@ -88,7 +89,7 @@ describe("an agent that hands back what an answer holds", () => {
         const fields = Object.fromEntries(list.map((one, index) => [`field_${index}`, one]));
         await handBack({ fields }, Object.keys(fields));
       }),
-      { numRuns: 30 },
+      { numRuns: howOften(10, 300) },
     );
   });
 
@@ -108,7 +109,7 @@ describe("an agent that hands back what an answer holds", () => {
         const shape = Object.fromEntries(list.map((one, index) => [`field_${index}`, one]));
         await handBack({ evidence: z.object(shape) }, Object.keys(shape));
       }),
-      { numRuns: 30 },
+      { numRuns: howOften(10, 300) },
     );
   });
 
@@ -230,7 +231,7 @@ describe("the gate of a plan's phase", () => {
           }
         }
       }),
-      { numRuns: 15 },
+      { numRuns: howOften(5, 150) },
     );
   });
 

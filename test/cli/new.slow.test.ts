@@ -11,6 +11,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { editorSchemas } from "../../scripts/editor-schemas.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
+import { BIN } from "./bin.js";
 import { run } from "./run-cli.js";
 
 afterEach(() => {
@@ -144,9 +145,9 @@ describe("phasegate new", () => {
     await mkdir(join(root, "c/foo"), { recursive: true });
     await chmod(join(root, "c/foo"), 0o700);
     // No file may have more than a kB: the first one has less.
-    const limited = 'trap "" XFSZ; ulimit -f 1; exec "$0" --import ./scripts/run-sources.mjs src/cli/main.ts "$@"';
+    const limited = 'trap "" XFSZ; ulimit -f 1; exec "$0" "$@"';
     for (const folder of ["workflows", "a/b", "c"]) {
-      const args = ["-c", limited, process.execPath, "new", "foo", "--in", join(root, folder)];
+      const args = ["-c", limited, process.execPath, BIN, "new", "foo", "--in", join(root, folder)];
       const { status, stderr } = spawnSync("sh", args, { encoding: "utf8" });
       expect({ status, stderr }).toEqual({ status: 3, stderr: expect.stringContaining("can't be written (EFBIG)") });
     }

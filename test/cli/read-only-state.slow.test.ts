@@ -7,7 +7,8 @@ import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { DURABLE, openStorage } from "../support/open-storage.js";
 import { built, twoPhases } from "../support/workflows.js";
-import { BIN, runBin } from "./bin.js";
+import { BIN } from "./bin.js";
+import { run } from "./run-cli.js";
 
 const WHY = process.platform === "linux" && process.getuid?.() === 0 ? "" : " (only root on Linux may mount)";
 
@@ -35,16 +36,16 @@ describe.skipIf(WHY !== "")(`a state on a read-only file system${WHY}`, () => {
     for (const command of [["sessions"], ["stats"], ["show", sessionId], ["graph", sessionId], ["audit", sessionId]]) {
       const { code, stdout, stderr } = await runMounted(folder, [...command, "--state", state]);
       expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toBe((await runBin([...command, "--state", state])).stdout);
+      expect(stdout).toBe((await run(...command, "--state", state)).stdout);
     }
     const backup = join(elsewhere, "backup");
     expect(await runMounted(folder, ["backup", backup, "--state", state])).toMatchObject({ code: 0 });
-    expect((await runBin(["sessions", "--state", backup])).stdout).toContain(sessionId);
+    expect((await run("sessions", "--state", backup)).stdout).toContain(sessionId);
 
     const suspend = ["suspend", sessionId, "--by", "ann", "--note", "a review", "--state", state];
     const { code, stderr } = await runMounted(folder, suspend);
     expect([code, stderr]).toEqual([3, expect.stringMatching(/failed to append: (?:EROFS|SQLITE_READONLY)/)]);
-    const { stdout } = await runBin(["show", sessionId, "--json", "--state", state]);
+    const { stdout } = await run("show", sessionId, "--json", "--state", state);
     expect(JSON.parse(stdout)).toMatchObject({ status: "active" });
   });
 });

@@ -11,7 +11,7 @@ const END_MS = 60_000;
 /** Texts up to so many characters are read again with a part that is repeated: longer ones would take most of the time. */
 const GROWN_MAX = 4000;
 /** How long all readers together are tried, in minutes. */
-const MINUTES = Number(process.env.PHASEGATE_FUZZ_MINUTES ?? howOften(0.5, 10));
+const MINUTES = Number(process.env.PHASEGATE_FUZZ_MINUTES ?? howOften(0.15, 10));
 
 type Read = Awaited<ReturnType<Reader["open"]>>;
 

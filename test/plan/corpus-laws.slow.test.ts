@@ -3,14 +3,17 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
+import { howOften } from "../support/how-often.js";
 import { CORPUS } from "./corpus-plans.js";
 import { accounted } from "./found-checkboxes.js";
 import { brokenLaws } from "./laws.js";
 
+/** Returns the files in a folder; in the short form each fourth. */
 function markdownIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".md") && statSync(join(folder, path)).isFile())
-    .sort();
+    .sort()
+    .filter((_, index) => index % howOften(4, 1) === 0);
 }
 
 const FILES = existsSync(CORPUS) ? markdownIn(CORPUS) : [];
@@ -42,7 +45,7 @@ it.skipIf(FILES.length === 0)(
   () => {
     const { broken, boxes, unplaced } = readAll();
     expect(broken).toEqual([]);
-    expect(boxes).toBeGreaterThan(1000);
+    expect(boxes).toBeGreaterThan(howOften(200, 1000));
     expect(unplaced / boxes).toBeLessThanOrEqual(0.01);
   },
 );

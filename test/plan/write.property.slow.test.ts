@@ -3,6 +3,7 @@ import { parsePlan, planToMarkdown } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import type { Plan, PlanItem, PlanPhase, PlanTask, TaskState } from "../../src/plan/plan.js";
+import { howOften } from "../support/how-often.js";
 
 const position = { line: 1, column: 1, offset: 0 };
 const STATES: readonly TaskState[] = ["pending", "in_progress", "queued", "blocked", "done", "dropped"];
@@ -144,7 +145,7 @@ describe("planToMarkdown", () => {
         const text = planToMarkdown(plan, { dialect });
         expect(said(parsePlan(text, { dialect }).plan)).toEqual(said(plan));
       }),
-      { numRuns: 50 },
+      { numRuns: howOften(15, 500) },
     );
   });
 
@@ -166,7 +167,7 @@ describe("planToMarkdown", () => {
           expect(said(parsePlan(text).plan)).toEqual(said(plan));
         },
       ),
-      { numRuns: 100 },
+      { numRuns: howOften(100, 1_000) },
     );
     expect(written).toBeGreaterThan(5);
   });

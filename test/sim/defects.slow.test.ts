@@ -39,19 +39,23 @@ describe("a planted defect", () => {
     expect(steps(again)).toBeLessThan(steps(stdout));
   });
 
-  it.each([
-    ["conflict-is-done", "1", "an approval, and other evidence", "an acknowledged commit is not in the log"],
+  const explored = [
     ["verdict-kept-too-long", "1", "a waiver", "the gate says no"],
+    ["conflict-is-done", "1", "an approval, and other evidence", "an acknowledged commit is not in the log"],
     ["unknown-is-done", "4", "a waiver", "an acknowledged commit is not in the log"],
-  ])("is found where orders are explored: %s", async (defect, depth, world, problem) => {
-    const args = ["--explore", depth, "--world", world];
-    const stdout = await find(defect, ...args);
-    expect(stdout).toContain(problem);
-    const [, faults = "", only = ""] = /--faults (\d) --only "(.*)"$/m.exec(stdout) ?? [];
-    const again = await find(defect, ...args, "--faults", faults, "--only", only);
-    expect(again).toContain(problem);
-    expect(again).toContain(" 1 runs, ");
-  });
+  ] as const;
+  it.each(explored.slice(0, howOften(1, 3)))(
+    "is found where orders are explored: %s",
+    async (defect, depth, world, problem) => {
+      const args = ["--explore", depth, "--world", world];
+      const stdout = await find(defect, ...args);
+      expect(stdout).toContain(problem);
+      const [, faults = "", only = ""] = /--faults (\d) --only "(.*)"$/m.exec(stdout) ?? [];
+      const again = await find(defect, ...args, "--faults", faults, "--only", only);
+      expect(again).toContain(problem);
+      expect(again).toContain(" 1 runs, ");
+    },
+  );
 
   it.each(howOften([], DEFECTS))("is found by its seed: $name", async ({ name, seed, world = [] }) => {
     expect(await find(name, "--unshrunk", "--seed", `${seed}`, ...world)).toContain(`seed ${seed} fails`);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { initialise } from "../support/a-repository.js";
+import { howOften } from "../support/how-often.js";
 import { aStarter } from "./a-starter.js";
 
 const TEST = `import assert from "node:assert/strict";
@@ -45,6 +46,7 @@ const FIX = {
   cause_file: "add.mjs",
 };
 const test_file = "test/add.test.mjs";
+const IN_SHORT = howOften(true, false);
 
 describe("bug_fix", () => {
   it("is gone through by an honest agent, over the bin", async () => {
@@ -190,7 +192,8 @@ describe("bug_fix", () => {
     await lie(3, { ...FIX, changed: ["add.mjs", "sub.mjs"] }, /nothing to put back: add.mjs did not change/);
   });
 
-  it("refuses what git could hide", { timeout: 60_000 }, async () => {
+  // The verifiers' own tests have this one and the next in the short form: test/verifiers/git.test.ts, test/adversarial/git.slow.test.ts.
+  it.skipIf(IN_SHORT)("refuses what git could hide", { timeout: 60_000 }, async () => {
     const ignored = { ".gitignore": ".phasegate/\nlocal/\nhidden.test.mjs\n" };
     const { start, pass, lie, write, remove, git } = await aStarter("bug_fix", {
       files: { ...FILES, ...ignored },
@@ -237,64 +240,73 @@ describe("bug_fix", () => {
     await pass(4, { commit: commit(), test_file: hidden });
   });
 
-  it("counts what is in a nested repository, or refuses it by name", { timeout: 120_000 }, async () => {
-    const files = { ...FILES, "lib/sub.mjs": "export function sub(a, b) {\n  return b - a;\n}\n" };
-    const { start, pass, lie, write, remove, git, project } = await aStarter("bug_fix", { files, flags: FLAGS });
-    const [wrong, right] = [FILES["add.mjs"], FILES["add.mjs"].replace("-", "+")];
-    await write("nested/add.mjs", wrong);
-    const nested = await initialise(join(project, "nested"));
-    await start(OPTIONS);
-    await write(test_file, TEST);
-    await write("nested/add.mjs", right);
-    await lie(1, SHOWN, /changed: nested.add.mjs .since the session was started/);
-    nested("commit", "--quiet", "-am", "second");
-    await lie(1, SHOWN, /changed: nested .since the session was started/);
-    nested("reset", "--quiet", "--hard", "HEAD~1");
-    await pass(1, SHOWN);
-    await pass(2, CAUSE);
-    await write("add.mjs", right);
-    // A new repository, and one around committed files.
-    await write("hidden/settings.ini", "");
-    await initialise(join(project, "hidden"));
-    await lie(3, FIX, /changed, but not named: hidden .since this phase/);
-    await write("hidden/more.ini", "");
-    await lie(3, FIX, /changed, but not named: hidden, hidden.more.ini/);
-    await remove("hidden");
-    await initialise(join(project, "lib"));
-    await write("lib/.gitignore", "*\n");
-    await write("lib/new.mjs", "");
-    await lie(3, FIX, /changed, but not named: lib.\.gitignore/);
-    await remove("lib/.git");
-    await remove("lib/.gitignore");
-    await remove("lib/new.mjs");
-    await pass(3, FIX);
-    git("add", "add.mjs", "test");
-    git("commit", "--quiet", "-m", "add adds");
-    const commit = git("rev-parse", "HEAD");
-    await write("nested/add.mjs", right);
-    await lie(4, { commit, test_file }, /1 uncommitted file: nested.add.mjs/);
-    nested("checkout", "--quiet", ".");
-    // A commit that only names the repository has none of its files.
-    git("rm", "--quiet", "--cached", "-r", "test");
-    await initialise(join(project, "test"));
-    git("add", "test");
-    git("commit", "--quiet", "-m", "the test is elsewhere");
-    await lie(4, { commit: git("rev-parse", "HEAD"), test_file }, /has no test.add.test.mjs/);
-    await remove("test/.git");
-    git("reset", "--quiet", "--hard", commit);
-    await pass(4, { commit, test_file });
+  it.skipIf(IN_SHORT)(
+    "counts what is in a nested repository, or refuses it by name",
+    { timeout: 120_000 },
+    async () => {
+      const files = { ...FILES, "lib/sub.mjs": "export function sub(a, b) {\n  return b - a;\n}\n" };
+      const { start, pass, lie, write, remove, git, project } = await aStarter("bug_fix", { files, flags: FLAGS });
+      const [wrong, right] = [FILES["add.mjs"], FILES["add.mjs"].replace("-", "+")];
+      await write("nested/add.mjs", wrong);
+      const nested = await initialise(join(project, "nested"));
+      await start(OPTIONS);
+      await write(test_file, TEST);
+      await write("nested/add.mjs", right);
+      await lie(1, SHOWN, /changed: nested.add.mjs .since the session was started/);
+      nested("commit", "--quiet", "-am", "second");
+      await lie(1, SHOWN, /changed: nested .since the session was started/);
+      nested("reset", "--quiet", "--hard", "HEAD~1");
+      await pass(1, SHOWN);
+      await pass(2, CAUSE);
+      await write("add.mjs", right);
+      // A new repository, and one around committed files.
+      await write("hidden/settings.ini", "");
+      await initialise(join(project, "hidden"));
+      await lie(3, FIX, /changed, but not named: hidden .since this phase/);
+      await write("hidden/more.ini", "");
+      await lie(3, FIX, /changed, but not named: hidden, hidden.more.ini/);
+      await remove("hidden");
+      await initialise(join(project, "lib"));
+      await write("lib/.gitignore", "*\n");
+      await write("lib/new.mjs", "");
+      await lie(3, FIX, /changed, but not named: lib.\.gitignore/);
+      await remove("lib/.git");
+      await remove("lib/.gitignore");
+      await remove("lib/new.mjs");
+      await pass(3, FIX);
+      git("add", "add.mjs", "test");
+      git("commit", "--quiet", "-m", "add adds");
+      const commit = git("rev-parse", "HEAD");
+      await write("nested/add.mjs", right);
+      await lie(4, { commit, test_file }, /1 uncommitted file: nested.add.mjs/);
+      nested("checkout", "--quiet", ".");
+      // A commit that only names the repository has none of its files.
+      git("rm", "--quiet", "--cached", "-r", "test");
+      await initialise(join(project, "test"));
+      git("add", "test");
+      git("commit", "--quiet", "-m", "the test is elsewhere");
+      await lie(4, { commit: git("rev-parse", "HEAD"), test_file }, /has no test.add.test.mjs/);
+      await remove("test/.git");
+      git("reset", "--quiet", "--hard", commit);
+      await pass(4, { commit, test_file });
 
-    // The cause is in the nested repository: its earlier state is not that of the project.
-    await start(OPTIONS);
-    await write("test/nested.test.mjs", TEST.replace("../add.mjs", "../nested/add.mjs").replace("two", "three"));
-    const shown = { test_name: "adds three numbers", test: { ...SHOWN.test, file: "test/nested.test.mjs" } };
-    await pass(1, { ...SHOWN, ...shown, test: { ...shown.test, quote: 'test("adds three numbers"' } });
-    await pass(2, { ...CAUSE, cause: { ...CAUSE.cause, file: "nested/add.mjs" } });
-    await write("nested/add.mjs", right);
-    const fix = { ...FIX, test_name: "adds three numbers", changed: ["nested/add.mjs"], cause_file: "nested/add.mjs" };
-    await lie(3, { ...fix, changed: ["add.mjs"] }, /the file with the cause must be among them/);
-    await lie(3, fix, /nested.add.mjs can't be put back: nested is a repository of its own/);
-  });
+      // The cause is in the nested repository: its earlier state is not that of the project.
+      await start(OPTIONS);
+      await write("test/nested.test.mjs", TEST.replace("../add.mjs", "../nested/add.mjs").replace("two", "three"));
+      const shown = { test_name: "adds three numbers", test: { ...SHOWN.test, file: "test/nested.test.mjs" } };
+      await pass(1, { ...SHOWN, ...shown, test: { ...shown.test, quote: 'test("adds three numbers"' } });
+      await pass(2, { ...CAUSE, cause: { ...CAUSE.cause, file: "nested/add.mjs" } });
+      await write("nested/add.mjs", right);
+      const fix = {
+        ...FIX,
+        test_name: "adds three numbers",
+        changed: ["nested/add.mjs"],
+        cause_file: "nested/add.mjs",
+      };
+      await lie(3, { ...fix, changed: ["add.mjs"] }, /the file with the cause must be among them/);
+      await lie(3, fix, /nested.add.mjs can't be put back: nested is a repository of its own/);
+    },
+  );
 
   it("refuses a fix that is none: a new file keeps the test from running", { timeout: 60_000 }, async () => {
     const command = "sh run.sh";

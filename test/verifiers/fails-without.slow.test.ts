@@ -7,6 +7,7 @@ import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { COMMITTED_FILES, initialise } from "../support/a-repository.js";
+import { howOften } from "../support/how-often.js";
 import { isRunning } from "../support/is-running.js";
 import { aProject, refused } from "./a-project.js";
 
@@ -175,7 +176,10 @@ function isThere([program = "", ...args]: readonly string[]): boolean {
   }
 }
 
-const RUNNERS = ALL_RUNNERS.filter(({ needs }) => isThere(needs));
+const THERE = ALL_RUNNERS.filter(({ needs }) => isThere(needs));
+/** Starting the others takes many times as long. */
+const QUICK = ["npm", "make", "unittest"];
+const RUNNERS = THERE.filter(({ name }) => howOften(QUICK.includes(name), true));
 
 describe("fails_without", () => {
   it("passes for changes that make the difference, and touches nothing", async () => {
@@ -391,7 +395,7 @@ describe("fails_without", () => {
     expect(refused(await without([code]))).toContain(`passes without the changes in ${code} as well`);
   });
 
-  for (const { name, needs } of ALL_RUNNERS.filter((runner) => !RUNNERS.includes(runner))) {
+  for (const { name, needs } of ALL_RUNNERS.filter((runner) => !THERE.includes(runner))) {
     it.skip(`tells a fix from a new configuration, with ${name} (skipped: ${needs[0]} can't be run here)`, () =>
       undefined);
   }

@@ -16,7 +16,7 @@ import { howOften } from "../../support/how-often.js";
 import { HASH, Model } from "./model.js";
 import { asking, granted, phaseOf, Run, structureOf, submit, waiver, waiverWord, word } from "./run.js";
 
-const RUNS = howOften(100, 3_000);
+const RUNS = howOften(50, 3_000);
 /** Number of commands that a finished session still gets. */
 const AFTER_END = 5;
 /** Largest size of a head of six phases, in characters of JSON, for a log of any length. */
