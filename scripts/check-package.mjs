@@ -12,8 +12,8 @@ import { formatMessage } from "publint/utils";
 class CheckFailed extends Error {}
 
 const PUBLISHED = /^((dist|docs|schemas|starters|templates)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/;
-/** In bytes; the packages that are bundled are 360,000 of them. */
-const MAX_UNPACKED = 4_950_000;
+/** In bytes; the packages that are bundled are 470,000 of them. */
+const MAX_UNPACKED = 5_090_000;
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const entries = Object.entries(manifest.exports)
