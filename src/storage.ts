@@ -20,6 +20,7 @@ export type {
   Commit,
   Page,
   Payload,
+  ReadOptions,
   RepairReport,
   SessionQuery,
   SessionSize,

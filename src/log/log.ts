@@ -9,7 +9,7 @@
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type Clock, type FullClock, fullClock, pause } from "../ports/clock.js";
-import type { Commit, Payload, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Commit, Payload, ReadOptions, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { ENTRY_WEIGHT, RecentMap } from "../workflow/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
@@ -88,6 +88,9 @@ export interface ExecuteOptions {
 }
 
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
+
+/** A commit, with its events if it was not cached. */
+type Looked<Event, Head> = Pick<Made<Event, Head>, "newest"> & Partial<Made<Event, Head>>;
 
 /** Limits the heads that are cached, so that a commit need not be parsed and hashed again: in characters of commits. */
 const HEADS_WEIGHT = 16 * 1024 * 1024;
@@ -297,15 +300,24 @@ export class Kernel<Command, Event, Head> {
 
   /** Returns a session's current state, also if it was deleted and its removal is not finished. */
   async newest(id: SessionId): Promise<Newest<Head> | undefined> {
-    const commit = await this.#options.storage.read(id);
+    return (await this.#read(id))?.newest;
+  }
+
+  /** Does the same for a list, which acknowledges nothing: the commit may not be durable yet. With its events if it was read now. */
+  look(id: SessionId): Promise<Looked<Event, Head> | undefined> {
+    return this.#read(id, { durable: false });
+  }
+
+  async #read(id: SessionId, options?: ReadOptions): Promise<Looked<Event, Head> | undefined> {
+    const commit = await this.#options.storage.read(id, options);
     if (commit === undefined) this.#heads.delete(id);
     // Checked before it is read: a session that the caller can't see takes no longer than one that does not exist.
     if (commit === undefined || this.#admits?.(commit.summary) === false) return undefined;
     const known = this.#heads.get(id);
     const isKnown = known !== undefined && known.hash === commit.hash && known.body === commit.body;
-    const newest = isKnown ? known : this.#log.readOwn(id, commit)?.newest;
-    if (newest !== undefined) this.#heads.set(id, newest);
-    return this.#admitted(newest);
+    const looked: Looked<Event, Head> | undefined = isKnown ? { newest: known } : this.#log.readOwn(id, commit);
+    if (looked !== undefined) this.#heads.set(id, looked.newest);
+    return this.#admitted(looked?.newest) && looked;
   }
 
   #isOther({ kind }: SessionSummary): boolean {

@@ -30,8 +30,10 @@ export function createLookContext(options: ResolvedOptions): LookContext {
 
 /** Returns a session's summary from its log; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
 export async function lookAtSession(context: LookContext, id: SessionId): Promise<ListedSession | undefined> {
-  const session = await context.kernel.newest(id);
-  if (session === undefined) return undefined;
+  const looked = await context.kernel.look(id);
+  if (looked === undefined) return undefined;
+  const { newest: session, events = [] } = looked;
+  context.pinned.rememberFrom(session, events);
   await requireAccepted(context, session);
   const { head, summary } = session;
   const isOpen = head.status === "active" || head.status === "failed";

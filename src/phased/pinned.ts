@@ -53,6 +53,13 @@ export class Pinned {
     if (options !== undefined) this.#options.set(sessionId, options);
   }
 
+  /** Caches the structure of a session if these events, of its newest commit, bind it to one. */
+  rememberFrom(session: PhasedSession, events: readonly SessionEvent[]): void {
+    if (session.version !== session.head.structureVersion) return;
+    const pinning = events.find(isPinning);
+    if (pinning !== undefined) this.remember(session, pinning.structure);
+  }
+
   async #read(session: PinnedSession): Promise<WorkflowStructure> {
     const { structureVersion } = session.head;
     const { events } = await this.#kernel.at(session.sessionId, structureVersion);

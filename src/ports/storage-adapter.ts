@@ -191,6 +191,15 @@ export interface AppendOptions {
   readonly follows?: string | undefined;
 }
 
+/** What a read is for. */
+export interface ReadOptions {
+  /**
+   * False for a list, which acknowledges nothing: the commit need not be as durable yet as one whose append was acknowledged, as
+   * those that `list` and `log` return. Adapters may ignore it. Default: true.
+   */
+  readonly durable?: boolean | undefined;
+}
+
 export interface WatchOptions {
   /** Ends it. */
   readonly signal?: AbortSignal | undefined;
@@ -225,7 +234,7 @@ export interface StorageAdapter {
     readonly maxCommitBytes: number;
   };
   /** Returns the newest commit, with or without its payloads; undefined if the session does not exist or was removed. */
-  read(id: SessionId): Promise<Commit | undefined>;
+  read(id: SessionId, options?: ReadOptions): Promise<Commit | undefined>;
   /**
    * Adds a commit if it follows the newest one: its `version` is the next one, and its `previousHash` is the hash of
    * the newest one. The first commit has version 1 and `previousHash` `""`, and needs an id that was never used. Of several

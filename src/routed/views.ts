@@ -71,7 +71,7 @@ export function prepareOn<Answer = never>(
 
 /** Returns the summary of an instance for a list; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
 export async function lookAtInstance(context: RoutedContext, id: SessionId): Promise<ListedSession | undefined> {
-  const session = await context.kernel.newest(id);
+  const session = (await context.kernel.look(id))?.newest;
   if (session === undefined) return undefined;
   const unapproved = await findUnapproved(context, session);
   if (unapproved !== undefined) await refuse(context, session, unapproved);

@@ -4,6 +4,7 @@ import { keyedRequest, ownKey } from "../../src/log/machine.js";
 import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { digest } from "../../src/workflow/json.js";
+import type { SessionId } from "../../src/workflow/names.js";
 import { AlteredStorage } from "./altered-storage.js";
 import { adding, type CounterHead, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";
 
@@ -92,7 +93,7 @@ describe("a session of another kind", () => {
         () => ({ sessionId: OTHER_ID }),
       ];
       for (const change of changes) {
-        storage.read = async (id) => {
+        storage.read = async (id: SessionId) => {
           const commit = await read.call(storage, id);
           return commit && { ...commit, ...change(commit), summary: { ...commit.summary, kind: "other" } };
         };
@@ -137,7 +138,7 @@ describe("a session of another kind", () => {
     const { kernel, storage } = makeKernel();
     await kernel.execute(ID, adding(1));
     const { read } = storage;
-    storage.read = async (id) => {
+    storage.read = async (id: SessionId) => {
       const commit = await read.call(storage, id);
       return commit && { ...commit, summary: { ...commit.summary, kind: "other" } };
     };
@@ -382,7 +383,7 @@ it("a session that can't get a tombstone is deleted by an operator alone, and is
     );
   await expect(remove(false)).rejects.toBe(damaged);
   const read = vi.spyOn(storage, "read");
-  read.mockImplementation(async (id) => {
+  read.mockImplementation(async (id: SessionId) => {
     const commit = await MemoryStorage.prototype.read.call(storage, id);
     return commit && { ...commit, summary: { ...commit.summary, kind: "other" } };
   });

@@ -6,7 +6,7 @@ import { FileStorage } from "phasegate/fs";
 import { PostgresStorage } from "phasegate/postgres";
 import { SqliteStorage } from "phasegate/sqlite";
 import type { SessionSummary } from "phasegate/storage";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { tampered } from "../../src/log/commit.js";
 import { StoreLayout } from "../../src/storage/files/layout.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -178,4 +178,26 @@ it("leaves others their turns while a long page is read from a storage that answ
   setTimeout(() => (turns += 1));
   expect((await makeEngine({ storage }).engine.listSessions({ limit: 40 })).items).toHaveLength(40);
   expect(turns).toBe(1);
+});
+
+describe("a list", () => {
+  it("reads each commit once, and asks for none to be made durable", async () => {
+    const storage = new MemoryStorage();
+    const first = makeEngine({ storage }).engine;
+    const [fresh, moved] = [await startTwoPhases(first, "src/a.ts"), await startTwoPhases(first, "src/b.ts")];
+    await first.session(moved).pause();
+    const { engine } = makeEngine({ storage });
+    const [read, log] = [vi.spyOn(storage, "read"), vi.spyOn(storage, "log")];
+    const names = { workflowName: "Two phases", phaseName: "Build" };
+    expect((await engine.listSessions()).items).toMatchObject([
+      { sessionId: fresh, ...names },
+      { sessionId: moved, ...names },
+    ]);
+    expect(read.mock.calls).toEqual([
+      [fresh, { durable: false }],
+      [moved, { durable: false }],
+    ]);
+    // The newest commit of the other one names no workflow: that is in its first one.
+    expect(log.mock.calls).toEqual([[moved, { after: 0, limit: 1 }]]);
+  });
 });

@@ -111,19 +111,19 @@ export function noteVersion({ newest }: Store, id: SessionId, version: number, h
   }
 }
 
-/** Returns a synced commit: its writer may have died before its own sync, and what was read must last. */
-export async function newestCommit(store: Store, id: SessionId): Promise<Commit | undefined> {
+/** Returns a commit; a synced one if it is to be durable: its writer may have died before its own sync, and what was read must last. */
+export async function newestCommit(store: Store, id: SessionId, durable: boolean): Promise<Commit | undefined> {
   const at = store.layout.place(id);
   const known = store.newest.get(id);
   const found = await findNewest(store, at);
   const commit = found && parseCommit(found.data, id, found.version);
   // The versions that this process knows with their hashes were synced.
   if (commit !== undefined && commit.hash === known?.hash) return commit;
-  if (commit === undefined || !(await syncVersions(store, at))) {
+  if (commit === undefined || (durable && !(await syncVersions(store, at)))) {
     store.newest.delete(id);
     return undefined;
   }
-  noteVersion(store, id, commit.version, commit.hash);
+  noteVersion(store, id, commit.version, durable ? commit.hash : undefined);
   return commit;
 }
 

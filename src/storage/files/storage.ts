@@ -23,6 +23,7 @@ import type {
   AppendOptions,
   Commit,
   Page,
+  ReadOptions,
   RepairReport,
   SessionQuery,
   SessionSize,
@@ -86,7 +87,7 @@ const LIMITS = {
  * processes may use the folder at once. No lock is held, so none can be left behind.
  *
  * If `append` fails with outcome `unknown` (the last sync failed after the commit got its version), the commit may
- * exist, but only complete. A commit returned by `read` is on the disk, whoever wrote it.
+ * exist, but only complete. A commit returned by `read` is on the disk, whoever wrote it, unless `durable` is false.
  *
  * Lists omit a session whose newest commit is damaged; reading it throws `TAMPERED`. `countActive` counts such a
  * session, and reads sessions only if their markers reach `upTo`. Files have mode 0600 and folders 0700.
@@ -155,8 +156,8 @@ export class FileStorage implements StorageAdapter {
   }
 
   /** Returns the newest commit of a session; undefined if there is none. */
-  async read(id: SessionId): Promise<Commit | undefined> {
-    return newestCommit(this.#store, id).catch((error) => throwFailure("read", error));
+  async read(id: SessionId, { durable = true }: ReadOptions = {}): Promise<Commit | undefined> {
+    return newestCommit(this.#store, id, durable).catch((error) => throwFailure("read", error));
   }
 
   /** Appends a commit. */

@@ -235,7 +235,7 @@ export class Recorder {
 
   /** Returns undefined if the session was removed. Throws `TAMPERED` if its newest commit was changed. */
   async lookAt(id: SessionId): Promise<SessionSummary | undefined> {
-    return (await this.#kernel.newest(id))?.summary;
+    return (await this.#kernel.look(id))?.newest.summary;
   }
 
   /** Starts a log. Throws `INVALID_TRANSITION` if there is one. */

@@ -1,4 +1,4 @@
-import type { EngineNotifications } from "phasegate";
+import type { EngineNotifications, SessionId } from "phasegate";
 import { createApproverKeys, signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import { makeAsking } from "../../support/approvals.js";
@@ -176,7 +176,7 @@ describe("a session at a gate that requires an approval", () => {
     const ids = async () => (await engine.approvals()).map(({ sessionId }) => sessionId);
     expect(await ids()).toEqual([second.sessionId, first.sessionId]);
     const read = storage.read.bind(storage);
-    storage.read = async (id) => {
+    storage.read = async (id: SessionId) => {
       const commit = await read(id);
       return id === first.sessionId && commit !== undefined ? { ...commit, hash: "0".repeat(64) } : commit;
     };

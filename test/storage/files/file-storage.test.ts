@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { encodeCommit } from "../../../src/storage/files/commit-file.js";
+import { type FileSystem, localFileSystem } from "../../../src/storage/files/file-system.js";
 import { FileStorage, type FileStorageOptions } from "../../../src/storage/files/storage.js";
 import { appendAll, collect, commitChain, makeCommit, nextCommit } from "../../../src/testing/contract.js";
 import { systemError } from "./faulty-fs.js";
@@ -178,6 +179,30 @@ describe("the hint", () => {
     await nodeFs.unlink(join(folder, "head"));
     expect(await one.read(id)).toEqual(last);
     expect(await one.read(id)).toEqual(last);
+  });
+});
+
+describe("a commit that this process has not written", () => {
+  it("is synced before a read returns it, but not for a list, which acknowledges nothing", async () => {
+    const { root, newest, id } = await filled(2);
+    const syncs = vi.fn();
+    const fs: FileSystem = {
+      ...localFileSystem,
+      async open(path, flags, mode) {
+        const file = await localFileSystem.open(path, flags, mode);
+        return { ...file, sync: async () => syncs(path) };
+      },
+    };
+    const storage = await FileStorage.open(root, { fs });
+    syncs.mockClear();
+    await storage.list({ status: ["active"] });
+    expect(await storage.read(id, { durable: false })).toEqual(newest);
+    expect(syncs).not.toHaveBeenCalled();
+    expect(await storage.read(id)).toEqual(newest);
+    expect(syncs).toHaveBeenCalledExactlyOnceWith(folderOf(root, id));
+    // It is known to be synced now.
+    expect(await storage.read(id)).toEqual(newest);
+    expect(syncs).toHaveBeenCalledTimes(1);
   });
 });
 
