@@ -25,11 +25,11 @@ it("the help loads what parses arguments, and no command", () => {
   expect(packagesOf("--help")).toEqual(["commander"]);
 });
 
-it("a list of sessions loads no engine, and nothing that reads Markdown", async () => {
+it("a list of sessions loads no engine, nothing that reads Markdown, and no file of zod, of which there are 100", async () => {
   const state = join(await temporaryFolder(), "state");
   const { close } = await sessionsOfAllKinds(state);
   onTestFinished(close);
   const packages = packagesOf("sessions", "--state", state, "--workflow", "release_v1");
-  expect(packages).toContain("zod");
-  expect(packages.filter((name) => /^(?:mdast|micromark|unist)/.test(name))).toEqual([]);
+  expect(packages).toContain("@noble/hashes");
+  expect(packages.filter((name) => /^(?:mdast|micromark|unist|zod)/.test(name))).toEqual([]);
 });
