@@ -57,10 +57,18 @@ function listsOpenOnTarget({ status = [], target, workflowType, owner, updatedBe
   return isOpen && !isMore && target !== undefined && workflowType !== undefined;
 }
 
-/** Returns the conditions of a branch for each status: it comes in list order from the index, as several at once would not. */
-function statusConditions({ status }: SessionQuery, value: (given: unknown) => string): (readonly string[])[] {
+/**
+ * Returns the conditions of a branch for each status: it comes in list order from the index, as several at once would not. Stale
+ * sessions come from an index of days, which is in no such order: it is read once for all.
+ */
+function statusConditions(
+  { status, updatedBefore }: SessionQuery,
+  value: (given: unknown) => string,
+): (readonly string[])[] {
   const isThere = "removed_at IS NULL";
-  return status === undefined ? [[isThere]] : [...new Set(status)].map((one) => [isThere, `status = ${value(one)}`]);
+  if (status === undefined) return [[isThere]];
+  if (updatedBefore !== undefined && status.length > 0) return [[isThere, `status = ANY(${value([...status])})`]];
+  return [...new Set(status)].map((one) => [isThere, `status = ${value(one)}`]);
 }
 
 function filters(query: SessionQuery, value: (given: unknown) => string): string[] {

@@ -1,6 +1,6 @@
 /**
- * The log in partitions, by a hash of the session's id: a session's commits are in one of them, and so each index, vacuum and
- * backup of a partition is a sixteenth of the whole.
+ * The log in partitions, by a hash of the session's id: a session's commits are in one of them. So an index that is rebuilt, a
+ * vacuum, and what a backup reads at a time is a sixteenth of the whole, and several may run at once. Calls are no faster for it.
  *
  * A table can't be divided where it stands. So commits are copied to a new one, a few thousand in a transaction, while hosts go on:
  * a trigger carries over each commit that is written or removed meanwhile. At the end the new table takes the name of the old one,
