@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { transformSync } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { howOften } from "../support/how-often.js";
 import { DEFECTS, plant } from "./defects.js";
@@ -22,9 +23,11 @@ async function find(defect: string, ...args: string[]): Promise<string> {
 }
 
 describe("a planted defect", () => {
-  it.each(DEFECTS)("has its place in the sources: $name", (defect) => {
+  it.each(DEFECTS)("has its place in the sources, which can be read with it: $name", (defect) => {
     const source = readFileSync(new URL(`../../src/${defect.file}`, import.meta.url), "utf8");
-    expect(plant(source, defect)).not.toBe(source);
+    const planted = plant(source, defect);
+    expect(planted).not.toBe(source);
+    expect(() => transformSync(planted, { loader: "ts" })).not.toThrow();
   });
 
   it("is found, and the command that is printed finds it again in a short trace", async () => {

@@ -86,7 +86,7 @@ export const DEFECTS: readonly Defect[] = [
     seed: 1,
     file: "log/log.ts",
     from: "const recorded = await this.at(id, version);",
-    to: "const last = await this.#newest(id);\n    const recorded = await this.at(id, last?.version ?? version);",
+    to: "const last = await this.newest(id);\n    const recorded = await this.at(id, last?.version ?? version);",
   },
   {
     name: "time-of-another-clock",
