@@ -67,7 +67,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "stale-after-conflict",
     what: "After a conflict the command is decided again on the cached head.",
-    seed: 1009,
+    seed: 4928,
     file: "log/log.ts",
     from: "const newest = tries === 0 ? seen : await this.newest(id);",
     to: "const newest = tries < 3 ? (this.#heads.get(id) ?? (await this.newest(id))) : await this.newest(id);",
@@ -99,7 +99,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "verdict-kept-too-long",
     what: "After a conflict the verdict is reused, although what it depends on has changed.",
-    seed: 404,
+    seed: 1655,
     file: "phased/complete-phase.ts",
     from: "if (evaluation?.dependsOn !== dependsOn) {",
     to: "if (evaluation === undefined) {",
@@ -107,7 +107,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "approval-of-other-evidence",
     what: "A person's approval counts for evidence that was submitted after the one that the person saw.",
-    seed: 62,
+    seed: 76,
     file: "phased/state/decide-gate.ts",
     from: "if (awaiting.evidenceHash === evidenceHash) return undefined;",
     to: "return undefined;",
@@ -261,7 +261,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "lost-append-is-done",
     what: "PostgresStorage acknowledges an append whose connection was lost.",
-    seed: 9,
+    seed: 15,
     file: "storage/postgres/write.ts",
     from: "if (this.#retrier.mayRepeat(error) && (await backoff())) continue;",
     to: "if (this.#retrier.mayRepeat(error)) return;",
@@ -279,7 +279,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "ticks-not-made-up",
     what: "Ticks that a crashed host has not written are not written by the next one that reads the session.",
-    seed: 1778,
+    seed: 1389,
     file: "phased/context.ts",
     from: "loaded.session.head.due === undefined ? loaded : await withDueTicks(context, session);",
     to: "loaded;",
@@ -306,7 +306,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "snapshot-of-an-earlier-visit",
     what: "Evidence is compared with the snapshot of an earlier visit to the phase.",
-    seed: 90,
+    seed: 37,
     file: "phased/verify/verify.ts",
     from: "request: { ...request, snapshot, earlierSnapshots",
     to: "request: { ...request, snapshot: earlier[0] ?? snapshot, earlierSnapshots",
@@ -324,7 +324,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "overtaken-is-done",
     what: "A report is acknowledged although another one was decided while it was handed in.",
-    seed: 12,
+    seed: 5,
     file: "routed/advance.ts",
     from: "if (answered === undefined || !(isOwn || isAsking)) throw decidedBefore(session);",
     to: "if (answered === undefined) throw decidedBefore(session);",
@@ -369,7 +369,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "joins-an-older-question",
     what: "A retry is answered with the failure before it, which an older question has found.",
-    seed: 2881,
+    seed: 177,
     file: "routed/decide.ts",
     from: "while (decided.version < session.version) decided =",
     to: "if (session.version < 0) decided =",
@@ -378,7 +378,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "second-key-not-kept",
     what: "A call with a key of its own gets the decision on a report that is recorded already, and is not remembered.",
-    seed: 33,
+    seed: 66,
     file: "routed/advance.ts",
     from: "const written = of === undefined ? command",
     to: "const written = of !== 0 ? command",
