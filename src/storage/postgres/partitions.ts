@@ -31,21 +31,11 @@ CREATE TABLE ${s}.commits_${String(part).padStart(2, "0")} PARTITION OF ${s}.com
   return `
 CREATE SEQUENCE ${s}.commits_entries;
 CREATE TABLE ${s}.commits_in_partitions (
-  session_id text COLLATE "C" NOT NULL,
-  version bigint NOT NULL,
-  at text NOT NULL,
-  schema integer NOT NULL,
-  previous_hash text COLLATE "C" NOT NULL,
-  hash text COLLATE "C" NOT NULL,
-  summary text NOT NULL,
-  body text NOT NULL,
-  status text COLLATE "C" NOT NULL,
-  current_step text COLLATE "C" NOT NULL,
-  entry_id bigint NOT NULL DEFAULT nextval('${s}.commits_entries'),
-  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  LIKE ${s}.commits INCLUDING DEFAULTS,
   CONSTRAINT commits_of_session PRIMARY KEY (session_id, version)
 ) PARTITION BY HASH (session_id);${partitions.join("")}
 CREATE INDEX commits_by_xid ON ${s}.commits_in_partitions (xid);
+ALTER TABLE ${s}.commits_in_partitions ALTER entry_id SET DEFAULT nextval('${s}.commits_entries');
 ALTER SEQUENCE ${s}.commits_entries OWNED BY ${s}.commits_in_partitions.entry_id;
 GRANT USAGE ON SEQUENCE ${s}.commits_entries TO PUBLIC;
 CREATE TABLE ${s}.commits_copied (session_id text COLLATE "C" NOT NULL, version bigint NOT NULL);
@@ -86,14 +76,14 @@ export async function copyCommits(client: PgClient, s: string): Promise<boolean>
 }
 
 /**
- * The statements by which the table in partitions takes the place of the other, with its owner, its rights and its views. The
- * server analyzes a partitioned table by itself never, and an empty one is better not analyzed.
+ * The statements by which the table in partitions takes the place of the other, with its owner, its rights and its views. It
+ * reads no commits under the lock. The server never analyzes a partitioned table by itself, and an empty one is better not analyzed.
  */
 export function replaceCommits(s: string): string {
   return `
 DO $$ BEGIN IF EXISTS (SELECT FROM ${s}.commits) THEN ANALYZE ${s}.commits_in_partitions; END IF; END $$;
 LOCK TABLE ${s}.commits IN ACCESS EXCLUSIVE MODE;
-SELECT setval('${s}.commits_entries', max(entry_id)) FROM ${s}.commits HAVING max(entry_id) IS NOT NULL;
+SELECT setval('${s}.commits_entries', nextval(pg_get_serial_sequence('${s}.commits', 'entry_id')), false);
 DO $$ DECLARE one record; BEGIN
   FOR one IN SELECT acl.privilege_type AS what, acl.is_grantable,
       CASE acl.grantee WHEN 0 THEN 'PUBLIC' ELSE acl.grantee::regrole::text END AS grantee
