@@ -157,3 +157,12 @@ export async function bytesOf(pool, schema) {
   const { rows } = await pool.query(tables, [schema]);
   return Number(rows[0].bytes);
 }
+
+/** The rows as a table in Markdown. */
+export function tableOf(rows) {
+  const lines = rows.map(
+    ({ what, figure, baseline, ratio: found, bar }) =>
+      `| ${what} | ${figure} | ${baseline} | ${found} | ${bar} | ${found <= bar ? "yes" : "no"} |`,
+  );
+  return `| what | measured | baseline | ratio | bar | held |\n|---|---|---|---|---|---|\n${lines.join("\n")}`;
+}

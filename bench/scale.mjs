@@ -13,7 +13,7 @@ import { createWorkflowTool } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { SqliteStorage } from "phasegate/sqlite";
 import { startPostgres } from "../test/support/postgres-server.ts";
-import { bytesOf, engineOn, inTurn, renamed, tasksAmong, templates } from "./among.mjs";
+import { bytesOf, engineOn, inTurn, renamed, tableOf, tasksAmong, templates } from "./among.mjs";
 import { atOnce, pairedMedians, ratio, row, time } from "./measure.mjs";
 import { run as serveMemory } from "./serve-memory.mjs";
 
@@ -179,19 +179,13 @@ for (const [name, part] of Object.entries(PARTS)) {
   if (chosen.length === 0 || chosen.includes(name)) rows.push(...(await part(folder)));
 }
 await rm(folder, { recursive: true, force: true });
-const lines = rows.map(
-  ({ what, figure, baseline, ratio: found, bar }) =>
-    `| ${what} | ${figure} | ${baseline} | ${found} | ${bar} | ${found <= bar ? "yes" : "no"} |`,
-);
 const table = `# Scale
 
 One run of \`npm run scale\` on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version}, with a load of
 ${load} before it. Both stores are filled through the adapter: each fifth session is completed, each twentieth active, the
 others are paused. Medians, measured in turn.
 
-| what | measured | baseline | ratio | bar | held |
-|---|---|---|---|---|---|
-${lines.join("\n")}
+${tableOf(rows)}
 `;
 if (MANY === 1_000_000 && chosen.length === 0) await writeFile(new URL("SCALE.md", import.meta.url), table);
 console.log(table);

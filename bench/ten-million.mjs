@@ -8,7 +8,7 @@ import { cpus, loadavg } from "node:os";
 import pg from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { startPostgres } from "../test/support/postgres-server.ts";
-import { bytesOf, FIRST, inTurn, OLD_TARGET, OLD_TIME, tasksAmong, templates } from "./among.mjs";
+import { bytesOf, FIRST, inTurn, OLD_TARGET, OLD_TIME, tableOf, tasksAmong, templates } from "./among.mjs";
 import { median, pairedMedians, ratio, row, time } from "./measure.mjs";
 
 const [many = 10_000_000, few = 1_000_000] = process.argv.slice(2).map(Number);
@@ -190,18 +190,12 @@ try {
 } finally {
   await server.remove();
 }
-const lines = rows.map(
-  ({ what, figure, baseline, ratio: found, bar }) =>
-    `| ${what} | ${figure} | ${baseline} | ${found} | ${bar} | ${found <= bar ? "yes" : "no"} |`,
-);
 const table = `# Ten million sessions
 
 One run of \`npm run ten-million\` on PostgreSQL as it is installed, ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version}, with
 a load of ${loaded} before it. Of ten sessions two are completed and one is live. Medians, measured in turn.
 
-| what | measured | baseline | ratio | bar | held |
-|---|---|---|---|---|---|
-${lines.join("\n")}
+${tableOf(rows)}
 `;
 if (many === 10_000_000 && few === 1_000_000) await writeFile(new URL("TEN-MILLION.md", import.meta.url), table);
 console.log(table);
