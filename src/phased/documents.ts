@@ -73,9 +73,9 @@ export async function namedDocuments(
   context: EngineContext,
   loaded: LoadedSession,
   from: Naming,
-  { text }: Content,
+  content: Content,
 ): Promise<readonly NamedDocument[]> {
-  const names = [...new Set(namedPaths(text).map(({ path }) => path))];
+  const names = namesIn(content);
   if (names.length === 0) return [];
   try {
     const places = await findTextPlaces(context, loaded.structure);
@@ -98,6 +98,18 @@ export async function namedDocuments(
     else context.notifications.notify("internalError", { operation: "list documents", error });
     return [];
   }
+}
+
+/** The paths that texts name: to read one again with each answer would take a hundred times as long as the answer. */
+const namesByRevision = new RecentMap<string, readonly string[]>(KEPT_WEIGHT, jsonWeight);
+
+/** Returns the paths that a text names, each once. */
+function namesIn({ text, revision }: Content): readonly string[] {
+  const known = namesByRevision.get(revision);
+  if (known !== undefined) return known;
+  const names = [...new Set(namedPaths(text).map(({ path }) => path))];
+  namesByRevision.set(revision, names);
+  return names;
 }
 
 /** Returns the path of a text, which its links are relative to; for a phase in code, the usual one. Undefined if it is gone. */
