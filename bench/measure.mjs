@@ -23,7 +23,7 @@ export async function inFolder(work) {
   }
 }
 
-/** A row of the table. */
+/** A row of the table. One without a bar only says what is. */
 export function row(what, figure, baseline, ratio, bar) {
   return { what, figure, baseline, ratio, bar };
 }

@@ -49,7 +49,6 @@ async function transition(pool, storage) {
     time(found.complete),
     `one bare statement ${time(found.bare)}`,
     found.ratio,
-    1.2,
   );
 }
 

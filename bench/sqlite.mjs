@@ -1,4 +1,7 @@
-/** One phase completed on SqliteStorage, against the bare transaction for the same bytes. scale.mjs has what many sessions change. */
+/**
+ * One phase completed on SqliteStorage, by the engine and through the tool, against the bare transaction for the same bytes.
+ * scale.mjs has what many sessions change.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +9,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SqliteStorage } from "phasegate/sqlite";
 import { pairedMedians, row, time, warmUp } from "./measure.mjs";
-import { benchTool, completing, evidenceOf } from "./workflow.mjs";
+import { benchTool, completeByEngine, completePhase, completing, evidenceOf } from "./workflow.mjs";
 
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
@@ -59,20 +62,22 @@ export async function settle(folder) {
   await utimes(folder, aMinuteAgo, aMinuteAgo);
 }
 
-async function transition(folder) {
+async function transition(what, call) {
+  const folder = await mkdtemp(join(tmpdir(), "phasegate-sqlite-"));
   const file = join(folder, "transition.db");
   const storage = await SqliteStorage.open(file);
   const host = benchTool(PHASES, storage);
-  const complete = completing(host, PHASES, EVIDENCE);
-  await warmUp(complete, completing(benchTool(PHASES), PHASES, EVIDENCE));
+  const complete = completing(host, PHASES, EVIDENCE, call);
+  await warmUp(complete, completing(benchTool(PHASES), PHASES, EVIDENCE, call));
   const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
   await settle(folder);
   const found = await pairedMedians({ bare: { fn: bare.fn }, complete });
   bare.database.close();
   await host.engine.close();
   await storage.close();
+  await rm(folder, { recursive: true, force: true });
   return row(
-    "engine.completePhase, SqliteStorage, WAL and FULL",
+    `${what}, SqliteStorage, WAL and FULL`,
     time(found.complete),
     `bare BEGIN, CAS update, insert, COMMIT ${time(found.bare)}`,
     found.ratio,
@@ -81,8 +86,8 @@ async function transition(folder) {
 }
 
 export async function run() {
-  const folder = await mkdtemp(join(tmpdir(), "phasegate-sqlite-"));
-  const found = await transition(folder);
-  await rm(folder, { recursive: true, force: true });
-  return [found];
+  return [
+    await transition("engine.completePhase", completeByEngine),
+    await transition("complete_phase with the next phase and its task in the answer", completePhase),
+  ];
 }

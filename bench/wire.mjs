@@ -10,7 +10,6 @@ const { maxCharsFor } = await import("../src/tools/schemas.ts");
 const { pageAnswer } = await import("../src/tools/pages.ts");
 
 const MAX = maxCharsFor();
-const BAR = 1.3;
 const LINE = '- The agent says what "done" means here, and shows it: `npm test` prints 12 passed.\n';
 
 /** An answer about a phase, with a text of so many characters. */
@@ -58,7 +57,6 @@ export async function run() {
         time(found.ours.median),
         `JSON.stringify ${time(found.bare.median)}`,
         found.ours.ratio,
-        BAR,
       ),
     );
   }

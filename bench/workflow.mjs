@@ -52,8 +52,8 @@ export async function completePhase({ tool }, sessionId, phase, submitted) {
   return answer;
 }
 
-/** Completes phase after phase, through the tool; the sessions for so many calls are started before them. */
-export function phasesToComplete(host, phases, submitted) {
+/** Completes phase after phase, through the tool or in another way; the sessions for so many calls are started before them. */
+export function phasesToComplete(host, phases, submitted, complete = completePhase) {
   const left = [];
   return {
     prepare: async (calls) => {
@@ -64,13 +64,13 @@ export function phasesToComplete(host, phases, submitted) {
     },
     fn: () => {
       const { sessionId, phase } = left.shift();
-      return completePhase(host, sessionId, phase, submitted);
+      return complete(host, sessionId, phase, submitted);
     },
   };
 }
 
 /** Completes a phase by the engine. */
-function completeByEngine({ engine }, sessionId, phase, evidence) {
+export function completeByEngine({ engine }, sessionId, phase, evidence) {
   return engine.session(sessionId).completePhase(phase, evidence);
 }
 
