@@ -288,7 +288,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: "ticks-over-an-edit",
     what: "Ticks count as written although a person has replaced the plan meanwhile.",
-    seed: 4014,
+    seed: 71,
     file: "phased/plan/ticks.ts",
     from: "if (!replaced || source.text !== text) continue;",
     to: "",

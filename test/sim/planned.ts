@@ -188,6 +188,8 @@ export class PlannedProduct extends PhasedProduct {
       },
       replace: async (path, hash, text) => {
         await schedule.wait(of, `writes ${path}`);
+        // Between the reading and the write, people are seldom quick enough by themselves.
+        if (schedule.choices.chance(`somebody-at-${of}`, 10)) this.#addNote(path, "somebody");
         if (store.fails(`plans-of-${of}`, 5)) throw new Error("the plan can't be written");
         const isReplaced = await this.#plans.replace(path, hash, text);
         schedule.note(`plan: ${path} is ${isReplaced ? "written" : "another one"}`);
@@ -205,16 +207,21 @@ export class PlannedProduct extends PhasedProduct {
     const path = `place${place}/${count}/tasks.md`;
     const text = this.#plans.get(path) ?? "";
     const chosen = this.world.pick(writer, 3);
-    this.world.schedule.note(`${writer.name}: changes ${path} by hand: ${chosen}`);
     if (chosen === 0) {
-      this.#notes += 1;
-      // Above the phases: below a task it would be a part of the task, and a sync would take the task for another one.
-      this.#write(path, `Note ${this.#notes}.\n\n${text}`);
+      this.#addNote(path, writer.name);
       return;
     }
+    this.world.schedule.note(`${writer.name}: changes ${path} by hand: ${chosen}`);
     const task = `**Task ${2 + this.world.pick(writer, 2)}.${BY_HAND}**`;
     const [before, after] = chosen === 1 ? ["[ ]", "[x]"] : ["[x]", "[ ]"];
     this.#write(path, text.replace(`${before} ${task}`, `${after} ${task}`));
+  }
+
+  /** Adds a line above the phases: below a task it would be a part of the task, and a sync would take the task for another one. */
+  #addNote(path: string, by: string): void {
+    this.#notes += 1;
+    this.world.schedule.note(`${by}: adds a line to ${path} by hand`);
+    this.#write(path, `Note ${this.#notes}.\n\n${this.#plans.get(path) ?? ""}`);
   }
 
   #write(path: string, text: string): void {
