@@ -11,7 +11,7 @@ import { SqliteStorage } from "phasegate/sqlite";
 import { pairedMedians, row, time, warmUp } from "./measure.mjs";
 import { benchTool, completeByEngine, completePhase, completing, evidenceOf } from "./workflow.mjs";
 
-const PHASES = 400;
+const PHASES = 20;
 const EVIDENCE = evidenceOf(1024);
 
 /** BEGIN IMMEDIATE, one compare-and-set, one insert, COMMIT, on SQLite as the storage sets it. */

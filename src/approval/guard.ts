@@ -101,7 +101,7 @@ export interface ApprovalReading<Event, Head, Structure, Ledger, P extends Appro
 
 /** Finds approvals in a log that this host does not accept. */
 export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P extends ApprovalPass> {
-  readonly #kernel: Pick<Kernel<never, Event, Head>, "log" | "audit">;
+  readonly #kernel: Pick<Kernel<never, Event, Head>, "log" | "logTo" | "audit">;
   readonly #options: ApprovalOptions;
   readonly #reading: ApprovalReading<Event, Head, Structure, Ledger, P>;
   /** The approvers that ledgers were read with, and the ledgers. Other approvers read a log in another way. */
@@ -109,7 +109,7 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   readonly #asking = new WeakMap<Structure, boolean>();
 
   constructor(
-    kernel: Pick<Kernel<never, Event, Head>, "log" | "audit">,
+    kernel: Pick<Kernel<never, Event, Head>, "log" | "logTo" | "audit">,
     options: ApprovalOptions,
     reading: ApprovalReading<Event, Head, Structure, Ledger, P>,
   ) {

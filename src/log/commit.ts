@@ -38,6 +38,8 @@ export interface Executed<Event, Head> extends Recorded<Event, Head> {
 
 /** The newest commit of a session as it is cached: without its events, which may contain evidence. */
 export interface Newest<Head> extends Current<Head> {
+  /** The version of the format that its body has. */
+  readonly schema: number;
   readonly keys: Keys;
   readonly body: string;
 }
@@ -112,12 +114,12 @@ export function readCommit<Event, Head>(
   commit: Commit,
   hashKey?: Uint8Array,
 ): Made<Event, Head> {
-  const { version, at, hash, body } = commit;
+  const { version, at, schema, hash, body } = commit;
   if (commit.sessionId !== sessionId) throw tampered({ sessionId, version }, "it belongs to another session");
   const { keys, ...stored } = readBody(commit, machine.schema, hashKey);
   const { events, head } = parse(machine, commit, stored);
   const summary = summaryOf(machine, { sessionId, head, at }, activeSinceOf(commit));
-  return { newest: { sessionId, version, at, hash, summary, body, keys, head: freeze(head) }, events };
+  return { newest: { sessionId, version, at, schema, hash, summary, body, keys, head: freeze(head) }, events };
 }
 
 /**
@@ -300,8 +302,11 @@ const COMMIT_WEIGHT = 64;
 /** The highest weight of the commits: the value of a long log, which takes longest to compute, is cached, too. */
 const COMMITS_WEIGHT_MAX = FOLDS_WEIGHT / 8;
 
+/** The place of a commit in all logs. */
+export type Place = Receipt & { readonly sessionId: SessionId };
+
 interface LogReader<Event, Head> {
-  log(id: SessionId, after?: Receipt): AsyncIterable<Recorded<Event, Head>>;
+  logTo(place: Place, after?: Receipt): AsyncIterable<Recorded<Event, Head>>;
 }
 
 /** Folds the log of a session, commit by commit, and caches the result: only commits that were added are read. */
@@ -346,7 +351,7 @@ export class LogFold<Event, Head, T> {
   }
 
   /** Adds the commits after a value; undefined if they do not follow it. */
-  async #added(kept: Folded<T>, place: Receipt & { readonly sessionId: SessionId }): Promise<Folded<T> | undefined> {
+  async #added(kept: Folded<T>, place: Place): Promise<Folded<T> | undefined> {
     try {
       return await this.#fold(kept, place);
     } catch (error) {
@@ -355,12 +360,8 @@ export class LogFold<Event, Head, T> {
     }
   }
 
-  async #fold(
-    { upTo, value }: { upTo: Receipt | undefined; value: T },
-    place: Receipt & { readonly sessionId: SessionId },
-  ): Promise<Folded<T>> {
-    for await (const commit of this.#kernel.log(place.sessionId, upTo)) {
-      if (commit.version > place.version) break;
+  async #fold({ upTo, value }: { upTo: Receipt | undefined; value: T }, place: Place): Promise<Folded<T>> {
+    for await (const commit of this.#kernel.logTo(place, upTo)) {
       value = await this.#add(value, commit);
       upTo = { version: commit.version, hash: commit.hash };
     }

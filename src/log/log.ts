@@ -20,6 +20,7 @@ import {
   freeze,
   type Made,
   type Newest,
+  type Place,
   type Receipt,
   type Recorded,
   recordedOf,
@@ -242,6 +243,22 @@ export class Kernel<Command, Event, Head> {
   }
 
   /**
+   * Yields the commits after `after` up to a place, as `log` does. If the place is that of the cached commit and follows `after`,
+   * the log is not read: after most calls, that is so.
+   */
+  async *logTo({ sessionId, version, hash }: Place, after?: Receipt): AsyncGenerator<Recorded<Event, Head>> {
+    const cached = this.#heads.get(sessionId);
+    if (cached?.hash === hash && version === (after?.version ?? 0) + 1) {
+      yield recordedOf(this.#log.read(sessionId, { ...cached, previousHash: after?.hash ?? "" }));
+      return;
+    }
+    for await (const commit of this.log(sessionId, after)) {
+      if (commit.version > version) return;
+      yield commit;
+    }
+  }
+
+  /**
    * Checks a whole log with its summaries and payloads, against a receipt if one is given, and against the
    * store's hint. A session of another kind has no commits here.
    */
@@ -353,7 +370,7 @@ export class Kernel<Command, Event, Head> {
     const becameActive = current.status === "active" && before?.status !== "active";
     const summary = becameActive ? { ...current, activeSince: version } : current;
     const commit = { sessionId, version, at, schema, previousHash, hash, summary, body, payloads };
-    const made = { sessionId, version, at, hash, summary, body, keys, head };
+    const made = { sessionId, version, at, schema, hash, summary, body, keys, head };
     return { commit, newest: made, events };
   }
 

@@ -1,11 +1,11 @@
 import { expect, it, vi } from "vitest";
-import { LogFold, type Recorded } from "../../src/log/commit.js";
+import { LogFold, type Place, type Recorded } from "../../src/log/commit.js";
 import { parseSessionId, type SessionId } from "../../src/workflow/names.js";
 import { adding, type CounterEvent, type CounterHead, count, ID, makeKernel, OTHER_ID } from "./counter.js";
 
 /** Creates a fold of the added numbers, and records the commits that it reads. */
 function makeFold() {
-  const { kernel } = makeKernel();
+  const { kernel, storage } = makeKernel();
   const read: number[] = [];
   const fold = new LogFold<CounterEvent, CounterHead, readonly number[]>(
     kernel,
@@ -20,7 +20,7 @@ function makeFold() {
     if (found === undefined) throw new Error("there is no such session");
     return found;
   };
-  return { kernel, fold, read, current };
+  return { kernel, storage, fold, read, current };
 }
 
 it("LogFold reads only the commits since the last call", async () => {
@@ -33,6 +33,23 @@ it("LogFold reads only the commits since the last call", async () => {
   await kernel.execute(ID, adding(9));
   expect(await fold.at(await current())).toEqual([1, 2, 3, 9]);
   expect(read).toEqual([1, 2, 3, 4]);
+});
+
+it("LogFold reads no log for one commit more, of this process or of another one", async () => {
+  const { kernel, storage, fold, current } = makeFold();
+  const other = makeKernel({ storage }).kernel;
+  await count(kernel, 1);
+  const log = vi.spyOn(storage, "log");
+  expect(await fold.at(await current())).toEqual([1]);
+  await kernel.execute(ID, adding(7));
+  expect(await fold.at(await current())).toEqual([1, 7]);
+  await other.execute(ID, adding(8));
+  expect(await fold.at(await current())).toEqual([1, 7, 8]);
+  expect(log).not.toHaveBeenCalled();
+  await kernel.execute(ID, adding(9));
+  await kernel.execute(ID, adding(10));
+  expect(await fold.at(await current())).toEqual([1, 7, 8, 9, 10]);
+  expect(log).toHaveBeenCalledOnce();
 });
 
 it("LogFold ends at the given version, and starts again for an earlier one", async () => {
@@ -80,14 +97,15 @@ it("LogFold refuses a log that ends before the version, and passes other errors 
   await count(kernel, 2);
   await fold.at(await current());
   await kernel.execute(ID, adding(9));
+  await kernel.execute(ID, adding(10));
   const log = vi.spyOn(kernel, "log").mockImplementation(async function* () {});
-  await expect(fold.at(await current())).rejects.toMatchObject({ code: "TAMPERED", details: { version: 3 } });
+  await expect(fold.at(await current())).rejects.toMatchObject({ code: "TAMPERED", details: { version: 4 } });
   log.mockImplementationOnce(() => {
     throw new Error("the disk is gone");
   });
   await expect(fold.at(await current())).rejects.toThrow("the disk is gone");
   log.mockRestore();
-  expect(await fold.at(await current())).toEqual([1, 2, 9]);
+  expect(await fold.at(await current())).toEqual([1, 2, 9, 10]);
 });
 
 it.each([
@@ -97,13 +115,13 @@ it.each([
 ])("LogFold keeps %s, and drops the one that was not used for longest", async (_, fitting, version, text) => {
   const first = await makeKernel().kernel.execute(ID, adding(1));
   const read: SessionId[] = [];
-  const log = async function* (sessionId: SessionId) {
+  const logTo = async function* ({ sessionId }: Place) {
     read.push(sessionId);
     yield { ...first, sessionId, version };
   };
   const kept = [{ text }];
   const add = (sum: number) => sum + 1;
-  const fold = new LogFold({ log }, 0, add, () => (text === "" ? [] : kept));
+  const fold = new LogFold({ logTo }, 0, add, () => (text === "" ? [] : kept));
   const ids = Array.from({ length: fitting + 1 }, (_, index) => parseSessionId(`counter_${index}`));
   for (const sessionId of [...ids.slice(0, -1), ...ids, ...ids.slice(0, 1)]) {
     expect(await fold.at({ sessionId, version, hash: first.hash })).toBe(1);

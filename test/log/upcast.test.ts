@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { LogFold } from "../../src/log/commit.js";
 import { Kernel } from "../../src/log/log.js";
 import { type Machine, type StoredState, upcast } from "../../src/log/machine.js";
 import { FakeClock } from "../../src/testing/contract.js";
@@ -57,6 +58,20 @@ async function oldLog(storage = new AlteredStorage()) {
 }
 
 describe("a log of an older format", () => {
+  it("is folded in today's format, from the log and from the commit that was read last", async () => {
+    const { fresh } = await oldLog();
+    const kernel = fresh();
+    const fold = new LogFold(
+      kernel,
+      0,
+      (sum: number, { events }) => sum + events.reduce((all, { added }) => all + added, 0),
+    );
+    const newest = await kernel.find(ID);
+    const second = await kernel.at(ID, 2);
+    expect(await fold.at(second)).toBe(3);
+    expect(newest && (await fold.at(newest))).toBe(6);
+  });
+
   it("is read in today's format", async () => {
     const { fresh } = await oldLog();
     expect((await fresh().find(ID))?.head).toMatchObject({ total: 6, status: "active", marks: [] });

@@ -121,7 +121,7 @@ export class Beginnings<Event extends WithSnapshots, Head> {
   readonly gaps = new RecentMap<string, readonly Gap[]>(GAPS_WEIGHT, jsonWeight);
 
   /** `placeOf` gives the phase or the step that a session is in. */
-  constructor(kernel: Pick<Kernel<never, Event, Head>, "log">, placeOf: (head: Head) => string | number | undefined) {
+  constructor(kernel: Pick<Kernel<never, Event, Head>, "logTo">, placeOf: (head: Head) => string | number | undefined) {
     this.#places = new LogFold<Event, Head, Place | undefined>(
       kernel,
       undefined,
