@@ -33,14 +33,16 @@ export interface Outline extends ReturnType<typeof taskRowsOf> {
   readonly untitled?: Row | undefined;
 }
 
-/** Finds the phases and the tasks of a plan. */
-export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary): Outline {
-  const tasks = taskRowsOf(rows, dialect, words);
+/** Finds the phases and the tasks of a plan. With `numbered`, headings such as `1.2 Name` may be tasks; otherwise they are chapters. */
+export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary, numbered: boolean): Outline {
+  const tasks = taskRowsOf(rows, dialect, words, numbered);
   const { idOf, nameOf, identified, repeats } = tasks;
   const any: Weight = (row) => idOf.get(row) ?? plainTask(row);
   const weight: Weight = (row) => idOf.get(row) ?? (identified || repeats.has(row) ? undefined : plainTask(row));
   const named = namedPhases();
-  const found = named.length > 0 ? named : wordedPhases();
+  // Chapters may be named like phases, too: the tasks are elsewhere.
+  const isNamed = named.length > 0 && (numbered || full(named).length > 0);
+  const found = isNamed ? named : wordedPhases();
   if (found.length > 0) return { starts: withSections(startsOf(found)), grouped: false, ...tasks };
   const sections = sectionsOf();
   const isGrouped = sections.length < 2 && sections.every(({ key }) => key === undefined);
@@ -134,6 +136,7 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
   function withSections(starts: ReadonlyMap<Row, PhaseStart>): ReadonlyMap<Row, PhaseStart> {
     const all = new Map(starts);
     const [first] = starts.values();
+    const holders = holdersOf(rows);
     const covered = new Set<string>();
     let level: number | undefined;
     for (const row of rows) {
@@ -143,7 +146,9 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
       else if (row.kind === "heading" && id === undefined && row.depth <= (level ?? 0) && !isGateTitle(row.text))
         level = undefined;
       if (id === undefined) continue;
-      const isOwn = (row.kind === "heading" || row.checkbox !== undefined) && !covered.has(id);
+      // A heading without a checkbox below may be a chapter, in a plan with checkboxes.
+      const isTask = row.checkbox !== undefined || (row.kind === "heading" && (holders.size === 0 || holders.has(row)));
+      const isOwn = isTask && !covered.has(id);
       const beside = level === undefined && isOwn ? sectionBeside(row, first?.level ?? 0, idOf) : undefined;
       if (level !== undefined) covered.add(id);
       if (beside === undefined || isNoPhase(beside)) continue;
@@ -193,11 +198,11 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
 }
 
 /** Finds the tasks: headings and checkboxes with an id, and other rows whose id is on none of these, or only on ones with nothing below. */
-function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary) {
+function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary, numbered: boolean) {
   const marked = rows.filter(({ kind, checkbox }) => kind === "heading" || checkbox !== undefined);
   const codes = codePrefixes(marked.map(titleOf), (isId) => idsNamed(rows, words, isId));
   const ids = idReader(words.taskWord, codes);
-  const found = withoutSections(mentionsIn(rows, dialect, ids), ids);
+  const found = withoutSections(mentionsIn(rows, dialect, ids, numbered), ids);
   /** The names and the ids of the tasks, by the row of each. */
   const nameOf: ReadonlyMap<Row, string> = new Map(found.map(({ row, name }) => [row, name]));
   const idOf = new Map<Row, string>();
@@ -295,9 +300,9 @@ function withoutSections(mentions: readonly Mention[], ids: IdReader): Mention[]
   return mentions.filter(({ row }) => !sections.has(row));
 }
 
-function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader): Mention[] {
+function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader, numbered: boolean): Mention[] {
   const found: Mention[] = [];
-  const forms = headingForms(rows, dialect, ids);
+  const forms = numbered ? headingForms(rows, dialect, ids) : namedForms(dialect);
   const holders = holdersOf(rows);
   const numbers = nextNumbers(rows, dialect, ids);
   let open: Mention | undefined;
@@ -322,9 +327,14 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader): Ment
   return found.filter(({ row }) => row.kind !== "item" || !ancestorsOf(row).some((above) => mentioned.has(above)));
 }
 
+/** Returns the forms of ids that have a word or letters. */
+function namedForms({ ids }: Dialect): readonly TaskIds[] {
+  return ids.filter((form) => form !== "number");
+}
+
 /** Returns the forms of ids in headings. `1.2 Name` is a task if no item has a number, else a section with tasks. */
-function headingForms(rows: readonly Row[], { ids: forms }: Dialect, ids: IdReader): readonly TaskIds[] {
-  const named = forms.filter((form) => form !== "number");
+function headingForms(rows: readonly Row[], dialect: Dialect, ids: IdReader): readonly TaskIds[] {
+  const named = namedForms(dialect);
   const phased = rows.some(
     ({ kind, phase, text }) => kind === "heading" && (phase !== undefined || numberedTitle(text) !== undefined),
   );

@@ -29,7 +29,7 @@ import { chooseDialect, DIALECT_NAMES, legendRows, marksOf } from "./dialects.js
 import { finishPlan, numberDrafts } from "./finish.js";
 import { outlineOf } from "./outline.js";
 import { checkLength, type PlanReading, PlanReport, planError, type SourceParser } from "./plan.js";
-import { readRoles } from "./reader.js";
+import { type Context, readRoles } from "./reader.js";
 import { reportUnplaced } from "./report.js";
 import { parseTree, type Row, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
@@ -75,15 +75,47 @@ export function readTree(
   const rows = readRows(source, tree, words);
   const legend = legendRows(rows, words);
   const planned = rows.filter((row) => !legend.has(row));
-  const outline = outlineOf(planned, dialect, words);
-  if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(rows, source, file);
   const marks = marksOf(source, legend, dialect, words);
-  const report = new PlanReport(file);
-  const read = readRoles({ source, regions, rows, dialect, words, outline, legend, marks, report });
+  const readWith = (numbered: boolean): Reading | undefined => {
+    const outline = outlineOf(planned, dialect, words, numbered);
+    const hasPhase = outline.starts.size > 0 || outline.untitled !== undefined;
+    if (!hasPhase || (!numbered && outline.identified)) return undefined;
+    const readOnce = (empty: ReadonlySet<Row>) => {
+      const report = new PlanReport(file);
+      return readPlan({ source, regions, rows, dialect, words, outline, legend, marks, report, empty });
+    };
+    const found = readOnce(new Set());
+    const isDue = found.empty.size > 0 && found.diagnostics.some(({ code }) => code === "CHECKBOX_UNPLACED");
+    // The checkboxes of phases without a task are tasks.
+    const again = isDue ? readOnce(found.empty) : found;
+    return again.tasks > found.tasks ? again : found;
+  };
+  const first = readWith(true);
+  if (first === undefined) throw noPhase(rows, source, file);
+  // With no task, numbered headings are chapters, and a checkbox needs no number to be a task.
+  const other = first.tasks === 0 && rows.some(({ checkbox }) => checkbox !== undefined) ? readWith(false) : undefined;
+  const { plan, diagnostics } = other !== undefined && other.tasks > 0 ? other : first;
+  return { plan, diagnostics };
+}
+
+/** A reading, with the number of its tasks, and the titles of its phases that have none. */
+interface Reading extends PlanReading {
+  readonly tasks: number;
+  readonly empty: ReadonlySet<Row>;
+}
+
+function readPlan(context: Context): Reading {
+  const read = readRoles(context);
+  const { phases } = read;
   const idOf = numberDrafts(read);
   const plan = finishPlan(read, idOf);
   reportUnplaced(read, idOf);
-  return { plan, diagnostics: report.sorted() };
+  return {
+    plan,
+    diagnostics: context.report.sorted(),
+    tasks: phases.reduce((sum, { tasks }) => sum + tasks.length, 0),
+    empty: new Set(phases.flatMap(({ tasks, row }) => (tasks.length === 0 ? [row] : []))),
+  };
 }
 
 function noPhase(rows: readonly Row[], source: SourceText, file: string) {

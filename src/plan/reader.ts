@@ -27,6 +27,7 @@ import {
   mentionedPhase,
   NO_TASKS,
   NO_TASKS_HEADING,
+  NO_WORK,
   namesOnlyIds,
   namesOnlyTasks,
 } from "./titles.js";
@@ -43,6 +44,8 @@ export interface Context {
   readonly legend: ReadonlySet<Row>;
   readonly marks: Marks;
   readonly report: PlanReport;
+  /** The titles of phases that have no task: their checkboxes are tasks, except in notes and the like. */
+  readonly empty: ReadonlySet<Row>;
 }
 
 /** A task while it is read. */
@@ -83,6 +86,8 @@ export interface TaskDraft {
 
 /** A phase while it is read. */
 export interface PhaseDraft extends PhaseStart {
+  /** Its title. */
+  readonly row: Row;
   readonly position: PlanPosition;
   /** Its number in the plan, which is known when all is read. */
   number: number;
@@ -137,6 +142,8 @@ interface Open {
   gates?: number;
   /** True in a part of the phase without a task so far, such as its notes. */
   aside: boolean;
+  /** True in a phase of `Context.empty`. */
+  isEmpty: boolean;
   /** Number of tasks in the list above, without a line of the section between them. */
   run: number;
   /** Receives the text after a label without one. */
@@ -145,7 +152,7 @@ interface Open {
 
 /** Reads the rows of a plan into drafts of phases and tasks. */
 export function readRoles(context: Context) {
-  const { source, rows, dialect, words, outline, legend, marks, report } = context;
+  const { source, rows, dialect, words, outline, legend, marks, report, empty } = context;
   const phases: PhaseDraft[] = [];
   const tasks = new Map<Row, TaskDraft>();
   /** Offsets of the checkboxes with a place in the plan. */
@@ -171,7 +178,7 @@ export function readRoles(context: Context) {
     }
   }
   /** The place in the plan of the next row. */
-  const open: Open = { aside: false, run: 0 };
+  const open: Open = { aside: false, isEmpty: false, run: 0 };
   for (const row of rows) {
     const start = outline.starts.get(row);
     if (row === outline.untitled) startPhase({ key: undefined, name: "Tasks", level: 0 }, row);
@@ -209,7 +216,7 @@ export function readRoles(context: Context) {
     }
     if (phase !== undefined && row.depth <= phase.level) open.phase = undefined;
     endTask(row.line);
-    open.aside = outline.identified || NO_TASKS_HEADING.test(row.text);
+    open.aside = open.isEmpty ? NO_WORK.test(row.text) : outline.identified || NO_TASKS_HEADING.test(row.text);
     const isCriteria = field === "success" || field === "criteria";
     // Outside of a phase, they are those of the plan: of its only phase in a dialect with one section of tasks.
     if (isCriteria && (open.phase !== undefined || dialect.section !== undefined)) openPhaseCriteria(row);
@@ -224,7 +231,7 @@ export function readRoles(context: Context) {
     const [id, phase] = [idOf.get(row), open.phase];
     if (phase === undefined || id === undefined) return false;
     if (!/^\d/.test(id) || ids.isNamed(row.text.replace(/^[^\p{L}\p{N}]+/u, ""))) return true;
-    const isOfPhase = phase.key !== undefined && id.startsWith(`${phase.key}.`);
+    const isOfPhase = phase.key === undefined || id.startsWith(`${phase.key}.`);
     return row.depth > phase.level && (isOfPhase || /^\d+[a-z]$/.test(id));
   }
 
@@ -505,6 +512,7 @@ export function readRoles(context: Context) {
 
   /** Opens the list of a label without a meaning, whose boxes are no tasks; in a plan without ids, it may be above the tasks of a phase. */
   function openOther({ field, name, text }: Label, row: Row): void {
+    if (open.isEmpty && !NO_WORK.test(name)) return;
     if ((text !== "" || (!outline.identified && field === "other")) && !NO_TASKS.test(name)) return;
     openBlock({ kind: "other", owner: row, section: false });
   }
@@ -645,9 +653,10 @@ export function readRoles(context: Context) {
     endTask(row.line);
     open.gates = undefined;
     open.aside = false;
+    open.isEmpty = empty.has(row);
     const { name, time: timeInTitle } = splitTime(start.name);
     const lists = { tasks: [], gate: [], dependencies: [] };
-    open.phase = { ...start, name, position: at(row), number: 0, timeInTitle, ...lists };
+    open.phase = { ...start, row, name, position: at(row), number: 0, timeInTitle, ...lists };
     phases.push(open.phase);
     return open.phase;
   }

@@ -96,7 +96,11 @@ export interface Label {
   readonly text: string;
 }
 
-const NO_TASK_WORDS = "(?:deliverable|note|risk|question|reference|out of scope|metric|checklist|test case)";
+const NO_WORK_WORDS = "note|risk|question|reference|out of scope|metric";
+const NO_TASK_WORDS = `(?:deliverable|checklist|test case|${NO_WORK_WORDS})`;
+
+/** Labels and headings above checkboxes that are no work to do, even if the phase has no other ones. */
+export const NO_WORK = new RegExp(`\\b(?:${NO_WORK_WORDS})`, "i");
 
 /** Labels below which checkboxes without ids are not tasks. */
 export const NO_TASKS = new RegExp(`\\b${NO_TASK_WORDS}`, "i");

@@ -302,7 +302,7 @@ describe("labels, lists and lines of a plan", () => {
       ["1 A @1", "[ ] 1.1 b @2", "gate a, c"],
     ],
     ["words\n\n**Notes**:\n- [ ] a\n\n## Phase 1: A\n- [ ] b\n", ["1 A @6", "[ ] 1.1 b @7", "! CHECKBOX_UNPLACED 4"]],
-    ["## Phase 1: A\n### 2.2 My tasks\n- [ ] c\n", ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 3"]],
+    ["## Phase 1: A\n### 2.2 My tasks\n- [ ] c\n", ["1 A @1", "[ ] 1.1 c @3"]],
     [
       "## Phase 1: A\n### 1.2 b\n- [ ] c\n### 2.2 d\n- [ ] e\n",
       ["1 A @1", "[ ] 1.2 b @2 0/1", "! CHECKBOX_UNPLACED 5"],
