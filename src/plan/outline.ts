@@ -8,6 +8,7 @@ import { codePrefixes, type IdReader, idReader, type TaskIds } from "./ids.js";
 import { addTo } from "./plan.js";
 import { ancestorsOf, holdersOf, isWithin, type Row, titleOf } from "./rows.js";
 import {
+  CHECKS_PHASE,
   fieldOf,
   isGateTitle,
   loosePhaseTitle,
@@ -36,7 +37,7 @@ export interface Outline extends ReturnType<typeof taskRowsOf> {
 /** Finds the phases and the tasks of a plan. With `numbered`, headings such as `1.2 Name` may be tasks; otherwise they are chapters. */
 export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary, numbered: boolean): Outline {
   const tasks = taskRowsOf(rows, dialect, words, numbered);
-  const { idOf, nameOf, identified, repeats } = tasks;
+  const { idOf, nameOf, identified, boxed, repeats } = tasks;
   const any: Weight = (row) => idOf.get(row) ?? plainTask(row);
   const weight: Weight = (row) => idOf.get(row) ?? (identified || repeats.has(row) ? undefined : plainTask(row));
   const named = namedPhases();
@@ -118,6 +119,7 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
     let open: Candidate | undefined;
     for (const row of rows) {
       const id = weigh(row);
+      if (open !== undefined && row.checkbox !== undefined) open.hasBox = true;
       if (id !== undefined) {
         open?.tasks.push({ id, row });
         continue;
@@ -126,7 +128,7 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
       if (row.kind === "heading" && isEnd) open = undefined;
       const start = startAt(row);
       if (start === undefined) continue;
-      open = { ...start, row, tasks: [] };
+      open = { ...start, row, tasks: [], hasBox: false };
       found.push(open);
     }
     return found;
@@ -146,8 +148,8 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
       else if (row.kind === "heading" && id === undefined && row.depth <= (level ?? 0) && !isGateTitle(row.text))
         level = undefined;
       if (id === undefined) continue;
-      // A heading without a checkbox below may be a chapter, in a plan with checkboxes.
-      const isTask = row.checkbox !== undefined || (row.kind === "heading" && (holders.size === 0 || holders.has(row)));
+      // Where most tasks are checkboxes, a heading without one below is a chapter.
+      const isTask = row.checkbox !== undefined || (row.kind === "heading" && (!boxed || holders.has(row)));
       const isOwn = isTask && !covered.has(id);
       const beside = level === undefined && isOwn ? sectionBeside(row, first?.level ?? 0, idOf) : undefined;
       if (level !== undefined) covered.add(id);
@@ -163,7 +165,10 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
   function sectionsOf(): Candidate[] {
     const levels = full(candidates((row) => withNumber(section(row)))).map(({ level }) => level);
     if (levels.length === 0) {
-      const all = namedByParents(full(candidates(section, weight, true)));
+      const titles = full(candidates(section, weight, true));
+      // Where several sections have nothing but criteria, they are the phases.
+      const criteria = titles.length > 0 ? [] : full(candidates(anySection, weight, true));
+      const all = namedByParents(criteria.length > 1 ? criteria : titles);
       const titled = all.filter(({ name }) => !NO_TASKS_HEADING.test(name));
       return titled.length > 0 ? titled : all;
     }
@@ -184,6 +189,11 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
       tasks.every(({ id }) => /^\d+$/.test(id)) &&
       !NO_TASKS_HEADING.test(name);
     return full(candidates(section, any, true)).filter(isOther);
+  }
+
+  function anySection(row: Row): PhaseStart | undefined {
+    if (row.kind !== "heading" || dialect.section !== undefined || isGateTitle(row.text)) return undefined;
+    return { key: undefined, name: nameOfTitle(row), level: row.depth };
   }
 
   /** Returns any heading as a phase: in a plan without phases, every section with tasks is one. */
@@ -226,9 +236,14 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary, n
     }
     mentions.set(id, all.length);
   }
-  /** True if tasks have ids, so that a checkbox without one is usually not a task. */
-  const identified = idOf.size > 0;
-  return { ids, idOf, nameOf, repeats: identified ? named : repeatedNames(rows), mentions, identified };
+  const plain = rows.filter(
+    (row) => plainTask(row) !== undefined && !ancestorsOf(row).some((above) => idOf.has(above)),
+  );
+  /** True if tasks have ids, so that a checkbox without one is usually not a task. Codes on a few of many checkboxes name other things. */
+  const identified = idOf.size * FEW > plain.length;
+  /** True if more checkboxes have no id than there are ids. */
+  const boxed = plain.length > idOf.size;
+  return { ids, idOf, nameOf, repeats: identified ? named : repeatedNames(rows), mentions, identified, boxed };
 }
 
 /** Returns the rows of checklists and overviews, in a plan without ids, that have the name of a task elsewhere. */
@@ -259,6 +274,9 @@ interface Mention {
 function heaviest(mentions: readonly Mention[]): Mention | undefined {
   return mentions.reduce<Mention | undefined>((best, one) => (one.below > (best?.below ?? -1) ? one : best), undefined);
 }
+
+/** If more checkboxes than this have no id for each task that has one, the plan has no ids. */
+const FEW = 20;
 
 /** Sections that list the tasks of other sections. */
 const LISTS_TASKS = /\b(?:checklist|summary|overview|progress|status|completion|tracking|index|quick reference)\b/i;
@@ -407,6 +425,8 @@ interface Candidate extends PhaseStart {
   readonly row: Row;
   /** The tasks below it. Their ids in plans without ids are their lines. */
   readonly tasks: { readonly id: string; readonly row: Row }[];
+  /** True if a checkbox is below it. */
+  hasBox: boolean;
 }
 
 /** A line in bold, also with `(2 days)` after it. */
@@ -477,7 +497,13 @@ function chosen(all: readonly Candidate[], nameOf: ReadonlyMap<Row, string>): Ca
     seen.set(id, before ?? name);
     return before === undefined || !sameName(before, name);
   };
-  const fresh = all.filter(({ tasks }) => tasks.filter(isNew).length > 0);
+  const numbers = new Set<string>();
+  const isChecklist = ({ key = "", row: { parent } }: Candidate) => {
+    const isKnown = numbers.has(key);
+    numbers.add(key);
+    return isKnown && CHECKS_PHASE.test(parent?.text ?? "");
+  };
+  const fresh = all.filter((one) => !isChecklist(one) && one.tasks.filter(isNew).length > 0);
   const keys = new Set(fresh.map(({ key }) => key));
   const firstOf = (candidates: readonly Candidate[]) =>
     candidates.filter(({ key }) => {
@@ -490,7 +516,7 @@ function chosen(all: readonly Candidate[], nameOf: ReadonlyMap<Row, string>): Ca
   const places = new Map<Row | undefined, Set<number>>();
   for (const { level, row } of taken) places.set(row.parent, (places.get(row.parent) ?? new Set()).add(level));
   const beside = ({ level, row }: Candidate) => taken.length === 0 || places.get(row.parent)?.has(level) === true;
-  return [...taken, ...firstOf(all.filter((one) => one.key !== undefined && beside(one)))];
+  return [...taken, ...firstOf(all.filter((one) => one.key !== undefined && (one.hasBox || beside(one))))];
 }
 
 const ROMAN = ["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"];

@@ -20,6 +20,7 @@ import {
   withoutComments,
 } from "./task-line.js";
 import {
+  CHECKS_PHASE,
   fieldOf,
   isGateTitle,
   type Label,
@@ -122,6 +123,8 @@ interface Block {
   first?: number;
   last?: number;
   /** True if labels name groups of its items. */
+  /** True for a gate that may be a list of the phase's tasks: those are no items of it. */
+  readonly isChecklist?: boolean;
   grouped?: boolean;
   /** Receives the items when the block ends. */
   readonly done: (items: readonly PlanItem[]) => void;
@@ -205,8 +208,11 @@ export function readRoles(context: Context) {
     if (open.gates !== undefined && row.depth <= open.gates) open.gates = undefined;
     if (isTaskHeading(row)) return startTask(row, row.depth);
     const isCheck = /^[^\p{L}]*(?:validation|verification)[^\p{L}]*$/iu.test(row.text) && taskAround(row) === undefined;
-    const isGate = isCheck || isGateTitle(row.text) || (open.gates !== undefined && mentioned !== undefined);
-    if (isGate && (mentioned !== undefined || !isBetweenTasks(row))) return startGate(row, mentioned);
+    const isOfPhase = mentioned !== undefined && phaseOf(mentioned) !== undefined;
+    const isNamed = isCheck || isGateTitle(row.text) || (open.gates !== undefined && mentioned !== undefined);
+    const isChecklist = !isNamed && isOfPhase && [row, row.parent].some((one) => CHECKS_PHASE.test(one?.text ?? ""));
+    const isGate = isNamed || isChecklist;
+    if (isGate && (mentioned !== undefined || !isBetweenTasks(row))) return startGate(row, mentioned, isChecklist);
     const field = isGate ? "criteria" : fieldOf(row.text, words);
     const inTask = ancestorsOf(row).some((above) => tasks.has(above));
     // Criteria behind the section of a task are its own, and so are those in a section that goes on with other tasks.
@@ -242,7 +248,7 @@ export function readRoles(context: Context) {
   }
 
   /** Opens the section of a gate: of the phase that its title names, else of the last phase. */
-  function startGate(row: Row, mentioned: string | undefined): void {
+  function startGate(row: Row, mentioned: string | undefined, isChecklist: boolean): void {
     endTask(row.line);
     if (mentioned === undefined && /\bgates\b/i.test(row.text)) {
       open.gates = row.depth;
@@ -250,7 +256,7 @@ export function readRoles(context: Context) {
       return;
     }
     const phase = mentioned === undefined ? phases.at(-1) : (phaseOf(mentioned) ?? open.phase);
-    if (phase !== undefined) openGateOf(phase, row, true);
+    if (phase !== undefined) openGateOf(phase, row, true, isChecklist);
   }
 
   function readItem(row: Row): void {
@@ -258,11 +264,12 @@ export function readRoles(context: Context) {
     const block = open.block;
     open.field = undefined;
     if (block !== undefined) {
-      if (isInside(block, row) && !beginsTask(block, row)) {
+      const isRepeat = block.isChecklist && outline.repeats.has(row);
+      if (isInside(block, row) && !isRepeat && !beginsTask(block, row)) {
         const isStatus = block.kind === "gate" && row.label?.field === "status" && row.checkbox === undefined;
         return isStatus && addStatusOfGate(block, row.label, row) ? undefined : collect(block, row);
       }
-      closeBlock();
+      if (!isRepeat) closeBlock();
     }
     const inTask = taskAround(row);
     const main = outline.repeats.get(row);
@@ -517,8 +524,9 @@ export function readRoles(context: Context) {
     openBlock({ kind: "other", owner: row, section: false });
   }
 
-  function openGateOf(phase: PhaseDraft, owner: Row, section: boolean): Block {
-    return openBlock({ kind: "gate", owner, section, done: (items) => void phase.gate.push(...items) });
+  function openGateOf(phase: PhaseDraft, owner: Row, section: boolean, isChecklist = false): Block {
+    const done = (items: readonly PlanItem[]) => void phase.gate.push(...items);
+    return openBlock({ kind: "gate", owner, section, boxes: isChecklist, isChecklist, done });
   }
 
   function openBlock(start: Omit<Block, "items" | "done"> & Partial<Pick<Block, "done">>): Block {

@@ -68,6 +68,10 @@ export function isGateTitle(title: string): boolean {
   );
 }
 
+/** A word that makes a title with a phase's number, `Phase 2 Completion Checklist`, one of its gate. */
+export const CHECKS_PHASE =
+  /\b(?:validation|verification|acceptance|completion|checklist|sign-?off)\b|验证|验收|检查清单|檢查清單/i;
+
 /** The phase after a gate: `before Phase 2`, `→ Phase 2`. */
 const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase\s+\w+/gi;
 

@@ -106,3 +106,99 @@ describe("a phase without other tasks", () => {
     expect(plan("## Phase 1: A", "- [ ] b", "", "**Deliverables:**", "- [ ] c")).toContain("! CHECKBOX_UNPLACED 5");
   });
 });
+
+describe("a checklist about a phase", () => {
+  it.each(["### Phase 1 Completion Checklist", "### ✅ Phase 1 Verification", "### Phase 1 sign-off"])(
+    "is its gate: %s",
+    (title) => {
+      expect(plan("## Phase 1: A", "- [ ] b", title, "- [ ] c", "- [x] d", "## Phase 2: E", "- [ ] f")).toEqual([
+        "1 A @1",
+        "[ ] 1.1 b @2",
+        "gate c, d",
+        "2 E @6",
+        "[ ] 2.1 f @7",
+      ]);
+    },
+  );
+
+  it.each(["## Validation checklist", "## 验证清单"])("may be below %s, behind all phases", (title) => {
+    expect(
+      plan(
+        "## Phase 1: A",
+        "- [ ] b",
+        "## Phase 2: C",
+        "- [ ] d",
+        title,
+        "### Phase 1",
+        "- [ ] e",
+        "### Phase 2",
+        "- [ ] f",
+      ),
+    ).toEqual(["1 A @1", "[ ] 1.1 b @2", "gate e", "2 C @3", "[ ] 2.1 d @4", "gate f"]);
+  });
+
+  it("takes no checkbox that repeats a task", () => {
+    expect(
+      plan("## Phase 1: A", "- [ ] Task 1.1: b", "## Phase 1 Completion Checklist", "- [ ] Task 1.1: b", "- [ ] c"),
+    ).toEqual(["1 A @1", "[ ] 1.1 b @2", "gate c", "! CHECKBOX_REPEATED 4"]);
+  });
+});
+
+describe("a phase in another section", () => {
+  it("is one if it has checkboxes and a number of its own", () => {
+    expect(
+      plan(
+        "## Phase 1: A",
+        "### 1.1 b",
+        "- [ ] c",
+        "## Later",
+        "### Phase 2: D",
+        "- [ ] e",
+        "## Overview",
+        "### Phase 1: A",
+        "- [ ] all of it",
+      ),
+    ).toEqual(["1 A @1", "[ ] 1.1 b @2 0/1", "2 D @5", "[ ] 2.1 e @6", "! CHECKBOX_UNPLACED 9"]);
+  });
+});
+
+describe("codes on a few of many checkboxes", () => {
+  it("do not make a plan one with ids", () => {
+    const rows = Array.from({ length: 45 }, (_, index) => `- [ ] thing ${index}`);
+    const read = plan(
+      "## Phase 1: A",
+      ...rows,
+      "## Phase 2: B",
+      "- [ ] A01: Access",
+      "- [ ] A02: Keys",
+      "#### Tools",
+      "- [ ] c",
+    );
+    expect(read.slice(-4)).toEqual(["2 B @47", "[ ] A01 Access @48", "[ ] A02 Keys @49", "[ ] 2.3 c @51"]);
+  });
+});
+
+describe("a plan whose only checkboxes are criteria", () => {
+  it("has the sections that they are in as phases, with gates", () => {
+    expect(
+      plan(
+        "# UI",
+        "## Gate UI-1: Base",
+        "### 1.1 Ring",
+        "Draw it.",
+        "### Acceptance criteria",
+        "- [ ] drawn",
+        "## Gate UI-2: Shelf",
+        "### Acceptance criteria",
+        "- [ ] shown",
+      ),
+    ).toEqual([
+      "1 Gate UI-1: Base @2",
+      "gate drawn",
+      "2 Gate UI-2: Shelf @7",
+      "gate shown",
+      "! PHASE_EMPTY 2",
+      "! PHASE_EMPTY 7",
+    ]);
+  });
+});
