@@ -15,10 +15,12 @@ const COLUMNS =
   "session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step, entry_id, xid";
 /** So many commits are copied in a transaction. */
 const BATCH = 5000;
+/** The name of a role in an entry `acl` of rights. */
+const GRANTEE = "CASE acl.grantee WHEN 0 THEN 'PUBLIC' ELSE acl.grantee::regrole::text END AS grantee";
 
 /**
- * Refuses to divide a log with something of the database's owner that the new table would not have, and that is not to be lost
- * silently: rows would be hidden from the copy, or seen by others. Views of their own would keep the old table.
+ * Refuses to divide a log to which somebody has added what must not be lost silently: a policy would hide rows from the copy, and
+ * then no longer from others. A view of theirs would keep the old table. Throws `STORAGE_FAILED` with the names.
  */
 export async function checkDivisible(client: PgClient, schema: string): Promise<void> {
   const { rows } = await client.query<{ found: string }>({
@@ -45,8 +47,9 @@ export async function checkDivisible(client: PgClient, schema: string): Promise<
  * The statements that make the table in partitions, and the trigger that keeps it up to date; `s` is the quoted schema.
  *
  * A partitioned table has identity columns from PostgreSQL 17 on. Hosts have rights on tables only, so everybody who may use the
- * schema may use the sequence. The trigger has its owner's rights for the same reason,
- * and fires for replicated rows, too. All belongs to the owner of the log: a host of that role may go on where an administrator began.
+ * schema may use the sequence. The trigger has its owner's rights for the same reason. It fires for replicated rows,
+ * too, and writes over a row that was copied while it was edited. All belongs to the owner of the log: a host of that role may go on
+ * where an administrator began.
  */
 export function createPartitions(s: string): string {
   const partitions = Array.from(
@@ -157,5 +160,3 @@ DROP TABLE ${s}.commits_before, ${s}.commits_copied;
 DROP FUNCTION ${s}.follow_commits();
 `;
 }
-
-const GRANTEE = "CASE acl.grantee WHEN 0 THEN 'PUBLIC' ELSE acl.grantee::regrole::text END AS grantee";
