@@ -88,6 +88,14 @@ export interface PgQuery {
   name?: string;
 }
 
+/** The longest time for a migration, in milliseconds: it may write all rows of a table again, or wait for another host's. */
+export const MIGRATION_MS = 3_600_000;
+
+/** A statement of a migration: the client, too, waits for it that long. */
+export function patient(text: string, values: unknown[] = []) {
+  return { text, values, query_timeout: MIGRATION_MS };
+}
+
 /** A row by column name. */
 export type PgRow = Record<string, unknown>;
 

@@ -3,9 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errnoOf } from "../../errors.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { tooNew } from "../common/failures.js";
-import { notWritten, unusable } from "./failures.js";
-import type { PgClient } from "./options.js";
-import { copyCommits, createPartitions, replaceCommits } from "./partitions.js";
+import { isRolledBack, notWritten, unusable } from "./failures.js";
+import { MIGRATION_MS, type PgClient, patient } from "./options.js";
+import { checkDivisible, copyCommits, createPartitions, replaceCommits } from "./partitions.js";
 import { viewsOf } from "./views.js";
 
 /** 14 is the first with statistics of expressions, without which lists read far too much. */
@@ -65,7 +65,8 @@ async function migrateAll(client: PgClient, schema: string): Promise<void> {
       isMore = await migrateOnce(client, schema);
       since = performance.now();
     } catch (error) {
-      if (errnoOf(error) !== LOCK_NOT_AVAILABLE || performance.now() - since > MIGRATION_MS) throw error;
+      const isInTheWay = errnoOf(error) === LOCK_NOT_AVAILABLE || isRolledBack(error);
+      if (!isInTheWay || performance.now() - since > MIGRATION_MS) throw error;
       await delay(LOCK_MS);
     }
   }
@@ -78,6 +79,7 @@ async function migrateAll(client: PgClient, schema: string): Promise<void> {
 async function migrateOnce(client: PgClient, schema: string): Promise<boolean> {
   return inTransaction(client, async () => {
     await client.query({ text: `SET LOCAL statement_timeout = ${MIGRATION_MS}` });
+    await client.query({ text: `SET LOCAL idle_in_transaction_session_timeout = ${GONE_MS}` });
     await client.query(
       patient("SELECT pg_advisory_xact_lock(hashtext('phasegate migrations'), hashtext($1))", [schema]),
     );
@@ -87,7 +89,8 @@ async function migrateOnce(client: PgClient, schema: string): Promise<boolean> {
     const statements = MIGRATIONS[done];
     if (statements === undefined) return false;
     if (done === 0) await makeSchema(client, schema);
-    if (done === COPYING && (await copyCommits(client, `"${schema}"`))) return true;
+    if (statements === createPartitions || statements === replaceCommits) await checkDivisible(client, schema);
+    if (statements === replaceCommits && (await copyCommits(client, `"${schema}"`))) return true;
     await client.query(patient(statements(`"${schema}"`)));
     const insert = `INSERT INTO "${schema}".migrations (number) VALUES ($1)`;
     const { rowCount } = await client.query({ text: insert, values: [done + 1] });
@@ -96,17 +99,15 @@ async function migrateOnce(client: PgClient, schema: string): Promise<boolean> {
   });
 }
 
-/** A migration waits so long for the lock of a table, then lets those pass who wait behind it, and tries again. In milliseconds. */
-const LOCK_MS = 1000;
+/**
+ * A migration waits so long for the lock of a table, then lets those pass who wait behind it, and tries again. In milliseconds. It
+ * is longer than the server's `deadlock_timeout` of a second, after which the server ends an autovacuum that is in the way.
+ */
+const LOCK_MS = 1500;
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** The longest time for a migration, in milliseconds: it may write all rows of a table again, or wait for another host's. */
-const MIGRATION_MS = 3_600_000;
-
-/** A statement that the client, too, waits for. */
-function patient(text: string, values: unknown[] = []) {
-  return { text, values, query_timeout: MIGRATION_MS };
-}
+/** After so many milliseconds without a statement the server gives up a migration: its host is gone, and its locks hold up others. */
+const GONE_MS = 5000;
 
 async function makeSchema(client: PgClient, schema: string): Promise<void> {
   const found = await client.query({ text: "SELECT 1 FROM pg_namespace WHERE nspname = $1", values: [schema] });
@@ -254,6 +255,3 @@ ALTER TABLE ${s}.commits SET (toast_tuple_target = 2712);
   createPartitions,
   replaceCommits,
 ];
-
-/** The version of the tables with which commits are copied. */
-const COPYING = MIGRATIONS.indexOf(createPartitions) + 1;

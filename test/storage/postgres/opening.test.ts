@@ -112,6 +112,8 @@ describe("opening", () => {
     const schema = newSchema();
     const owner = await open({ url, schema });
     const role = new URL(reader).username;
+    // As after a dump without privileges.
+    await runSql(url, `REVOKE ALL ON SEQUENCE ${schema}.commits_entries FROM PUBLIC`);
     const grants = await documented("grants.sql", schema);
     await runSql(url, ...grants.replaceAll("TO host;", `TO ${role};`).split(/;\s*/));
     const storage = await open({ url: reader, schema, migrate: false });
