@@ -91,7 +91,8 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
         const title = titleIn(row);
         return title?.word === word ? { key: title.key, name: nameOfTitle(row), level: row.depth } : undefined;
       });
-      if (full(titled).length > 1 && countTasks(titled) >= all) return full(titled);
+      if (full(titled).length < 2 || countTasks(titled) < all) continue;
+      return titled.filter(({ tasks, hasBox }) => tasks.length > 0 || hasBox);
     }
     return [];
   }

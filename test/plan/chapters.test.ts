@@ -162,6 +162,30 @@ describe("a phase in another section", () => {
   });
 });
 
+describe("a phase without ids among others with ids", () => {
+  it("is one by its word and number, and its checkboxes are its tasks", () => {
+    expect(
+      plan(
+        "## Priority 1: High",
+        "### 1.1 b",
+        "- [ ] **1.1.1** c",
+        "## Priority 2: Middle",
+        "- [ ] **2.1.1** d",
+        "## Priority 3: Low",
+        "### 3.1 e",
+        "- [ ] f",
+      ),
+    ).toEqual([
+      "1 Priority 1: High @1",
+      "[ ] 1.1.1 c @3",
+      "2 Priority 2: Middle @4",
+      "[ ] 2.1.1 d @5",
+      "3 Priority 3: Low @6",
+      "[ ] 3.1 f @8",
+    ]);
+  });
+});
+
 describe("codes on a few of many checkboxes", () => {
   it("do not make a plan one with ids", () => {
     const rows = Array.from({ length: 45 }, (_, index) => `- [ ] thing ${index}`);
