@@ -191,7 +191,7 @@ export function readRoles(context: Context) {
     else if (row.kind === "item") readItem(row);
     else if (row.kind === "cells") readCells(row);
     else readText(row);
-    if (row.kind === "heading" || (row.kind === "text" && row.depth === -1)) open.run = 0;
+    if (row.kind === "heading" || row.depth === -1) open.run = 0;
   }
   closeBlock();
   readRepeated();
@@ -338,7 +338,7 @@ export function readRoles(context: Context) {
       const item = field === "other" && row.parent?.kind === "item" ? row.parent : undefined;
       if (item !== undefined && !isFirst && isInside(block, item)) return;
       if (block.kind === "gate") {
-        if (field === "status" && addStatusOfGate(block, label, row)) return;
+        if (field === "status" && (addStatusOfGate(block, label, row) || block.section)) return;
         if ((block.section || isFirst) && OF_GATES.has(field)) {
           if (field === "gate") addText(block, label, row);
           return;
@@ -443,7 +443,7 @@ export function readRoles(context: Context) {
   /** Reads a box right behind a label: `Done: [x]` is the task's own, `Tests: [x] pass` a criterion. */
   function readBoxBehind(task: TaskDraft, { name, text }: Label, row: Row): boolean {
     const checkbox = boxBehind(row, text);
-    if (text === "" || checkbox === undefined || row.checkbox !== undefined) return false;
+    if (checkbox === undefined) return false;
     const isOwn = task.checkbox === undefined && words.stateIn(name)?.state === "done";
     if (isOwn) task.checkbox = placeBox({ ...row, checkbox });
     else task.criteria.push(itemOf({ ...row, checkbox }));
@@ -713,8 +713,8 @@ export function readRoles(context: Context) {
     const [, key] = /^(?:[a-z]+(?=\d+\.))?(\d+)/i.exec(known ?? "") ?? [];
     const phase = open.phase;
     if (key === undefined || phase === undefined || phase.key === key) return phase;
-    const title = id === key || id === undefined ? name : phase.key === undefined ? phase.name : "";
     const replaced = phase.key === undefined && phase.tasks.length === 0;
+    const title = id === key || id === undefined ? name : replaced ? phase.name : "";
     if (replaced) phases.pop();
     const started = startPhase({ key, name: title, level: phase.level }, row);
     if (replaced) started.gate.push(...phase.gate);
