@@ -265,7 +265,6 @@ export function readRoles(context: Context) {
         const isStatus = block.kind === "gate" && row.label?.field === "status" && row.checkbox === undefined;
         return isStatus && addStatusOfGate(block, row.label, row) ? undefined : collect(block, row);
       }
-      closeBlock();
     }
     const inTask = taskAround(row);
     const main = outline.repeats.get(row);
@@ -366,7 +365,7 @@ export function readRoles(context: Context) {
     if (task !== undefined) return ofTask(task, label, row);
     if (row.kind !== "heading" && row.parent !== undefined && looksLikeTask(row.parent)) {
       if (!ONLY_OF_TASKS.has(field)) return;
-      const message = `'${name}' stands in '${row.parent.text}', which is not read as a task: it has no checkbox and no id`;
+      const message = `'${name}' stands in '${row.parent.text}', which is not read as a task`;
       report.warn("TASK_UNREAD", at(row), message);
     } else if (open.phase !== undefined) {
       ofPhase(open.phase, label, row);
@@ -383,7 +382,7 @@ export function readRoles(context: Context) {
   /** Returns the task of a label that stands behind it in place of inside of it. An item with boxes below is not a task. */
   function taskBefore({ field }: Label, row: Row): TaskDraft | undefined {
     const { parent } = row;
-    const isOfOther = parent?.kind === "item" && parent.checkbox === undefined && !/[:：][*_]*$/.test(parent.text);
+    const isOfOther = parent?.kind === "item" && !/[:：][*_]*$/.test(parent.text);
     if (!OF_TASKS.has(field) || isOfOther) return undefined;
     // Criteria that are not indented are those of one task, not of several in a list, unless other tasks follow.
     const isBetween = row.kind === "heading" || open.run === 1 || (lastIds.get(row.parent) ?? 0) > row.line;
@@ -747,7 +746,7 @@ function statusInTitle(text: string, words: Vocabulary): TaskDraft["status"] {
   const end = STATE_AT_END.exec(text.slice(-40))?.[1]?.trim() ?? "";
   const said = words.stateIn(end);
   const signs = [AT_BEGIN.exec(text)?.[1], AT_END.exec(text.slice(-40))?.[1], end].map((one) => stateBySign(one ?? ""));
-  const state = said?.word.length === end.length && end !== "" ? said.state : signs.find((one) => one !== undefined);
+  const state = said?.word.length === end.length ? said.state : signs.find((one) => one !== undefined);
   return state && { state };
 }
 

@@ -362,3 +362,24 @@ it("a box behind 'Done' is the task's own, and behind another word a criterion",
     },
   ]);
 });
+
+it("a label below an item of a gate says nothing about the task before", () => {
+  const text = `${HEAD}- [ ] **Task 1.1**: b\n\n**Validation Gate:**\n- [ ] c\n  Files: \`a.ts\`\n`;
+  expect(taskOf(text).files).toEqual([]);
+});
+
+it("a label below a plain item that ends with a colon is one of the task before", () => {
+  for (const title of ["More:", "**More:**", "More："]) {
+    expect(taskOf(`${HEAD}- [ ] a\n- ${title}\n  - **Files:** \`a.ts\`\n`).files, title).toEqual(["a.ts"]);
+  }
+});
+
+it("a label without a meaning that names only tasks is reported, not a sentence that names one", () => {
+  const withLabel = (label: string) => outline(`${HEAD}- [ ] 1.1 a\n- [ ] 1.2 b\n  - ${label}\n`).slice(3);
+  expect(withLabel("**Leverage:** 1.1")).toEqual(["! DEPENDENCY_UNREAD 3"]);
+  expect(withLabel("**Leverage:** what 1.1 has built")).toEqual([]);
+});
+
+it("the boxes beside a label with a text are its criteria, and the text is none", () => {
+  expect(outline(`${HEAD}- [ ] a\n  - Acceptance: all of these\n  - [ ] b\n`)).toEqual(["1 A @1", "[ ] 1.1 a @2 0/1"]);
+});
