@@ -83,11 +83,11 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport): void {
   for (const [index, draft] of drafts.entries()) {
     const { key, position } = draft;
     const last = drafts[index - 1]?.key;
-    const given = /^\d{1,6}$/.test(key ?? "") ? Number(key) : undefined;
-    const number = given !== undefined && given > before ? given : Math.max(before + 1, 1);
-    const ascends = given !== undefined && given > written;
+    const given = key !== undefined && /^\d{1,6}$/.test(key) ? Number(key) : Number.NaN;
+    const number = given > before ? given : Math.max(before + 1, 1);
+    const ascends = given > written;
     before = number;
-    written = given ?? Math.max(written, Math.floor(Number(key)) || 0);
+    written = Number.isNaN(given) ? Math.max(written, Math.floor(Number(key)) || 0) : given;
     const isPart = key?.includes(".") && last?.includes(".");
     if (key !== undefined && number !== given && !ascends && !isLetterAfter(key, last) && !isPart) {
       // The number may be that of the ids of its tasks, and then the title doesn't have it.
@@ -103,7 +103,6 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport): void {
 }
 
 function isLetterAfter(key: string, before: string | undefined): boolean {
-  if (!/^[a-z]$/.test(key)) return false;
   return before === undefined ? key === "a" : /^[a-z]$/.test(before) && before < key;
 }
 

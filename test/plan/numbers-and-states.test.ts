@@ -48,6 +48,24 @@ describe("the numbers of phases", () => {
         "! PHASE_EMPTY 6",
       ],
     ],
+    [
+      "## Phase 2: A\n- [ ] a\n## Phase 2a: B\n- [ ] b\n## Phase 2b: C\n- [ ] c\n## Phase D: D\n- [ ] d\n## Phase E: E\n- [ ] e\n",
+      [
+        "2 A @1",
+        "[ ] 2.1 a @2",
+        "3 B @3",
+        "[ ] 3.1 b @4",
+        "4 C @5",
+        "[ ] 4.1 c @6",
+        "5 D @7",
+        "[ ] 5.1 d @8",
+        "6 E @9",
+        "[ ] 6.1 e @10",
+        "! PHASE_RENUMBERED 3",
+        "! PHASE_RENUMBERED 5",
+        "! PHASE_RENUMBERED 7",
+      ],
+    ],
   ])("of %j", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });

@@ -21,7 +21,7 @@ it("each phase, task, criterion and item of a gate has a role, and each box with
 
 | Check | Run | Read |
 |---|---|---|
-| tests | [ ] | [x] |
+| tests [-] | [ ] | [x] |
 
 ### Validation Gate
 - [ ] two
@@ -46,8 +46,9 @@ Words [✔️] here [ ] [~].
     "4:5 task 1.1",
     "5:14 [x] task 1.1",
     "7:4 [-] criterion 1.1",
-    "11:12 [] criterion 1.1",
-    "11:18 [x] criterion 1.1",
+    "11:10 [-] unplaced CHECKBOX_UNPLACED",
+    "11:16 [] criterion 1.1",
+    "11:22 [x] criterion 1.1",
     "14:4 [] gate 1",
     "16:8 [✔️] unplaced CHECKBOX_UNPLACED",
     "16:18 [] unplaced CHECKBOX_UNPLACED",
