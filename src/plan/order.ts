@@ -70,11 +70,10 @@ function parentsOf({ id, dependencies }: Pick<PlanTask, "id" | "dependencies">):
 export function partsFirst(tasks: readonly PlanTask[]): readonly PlanTask[] {
   const last = new Map(tasks.map(({ id }, index) => [id, index]));
   for (const [index, task] of tasks.entries()) {
-    for (const parent of parentsOf(task)) if (last.has(parent)) last.set(parent, index);
+    for (const parent of parentsOf(task)) last.set(parent, index);
   }
-  const depth = ({ id }: PlanTask) => id.split(".").length;
   const place = ({ id }: PlanTask) => last.get(id) ?? 0;
-  return [...tasks].sort((one, other) => place(one) - place(other) || depth(other) - depth(one));
+  return [...tasks].sort((one, other) => place(one) - place(other) || other.id.length - one.id.length);
 }
 
 /**

@@ -235,7 +235,7 @@ export function readRoles(context: Context) {
     if (phase === undefined || id === undefined) return false;
     if (!/^\d/.test(id) || ids.isNamed(row.text.replace(/^[^\p{L}\p{N}]+/u, ""))) return true;
     const isOfPhase = id.startsWith(`${phase.key}.`);
-    return row.depth > phase.level && (isOfPhase || /^\d+[a-z]$/.test(id));
+    return row.depth > phase.level && (isOfPhase || /^\d+[a-z]/.test(id));
   }
 
   /** Checks whether a row is inside the section of a task that others of its phase follow: the gate of the phase is behind them. */

@@ -94,8 +94,15 @@ describe("the states of tasks", () => {
 describe("the names of tasks", () => {
   it.each<readonly [string, string[]]>([
     [
-      "## Phase 1: A\n- [ ] **Task 1.1**: Use ~~Redis~~\n- [ ] **Task 1.2**: ~~Read\n- [ ] **Task 1.3**: **~~Write~~**\n- [ ] **Task 1.4**: a~~b~~\n",
-      ["1 A @1", "[ ] 1.1 Use ~~Redis~~ @2", "[ ] 1.2 ~~Read @3", "[~~] 1.3 Write @4", "[ ] 1.4 a~~b~~ @5"],
+      "## Phase 1: A\n- [ ] **Task 1.1**: Use ~~Redis~~\n- [ ] **Task 1.2**: ~~Read\n- [ ] **Task 1.3**: **~~Write~~**\n- [ ] **Task 1.4**: a~~b~~\n- [ ] **Task 1.5**: ~~(later) Read\n",
+      [
+        "1 A @1",
+        "[ ] 1.1 Use ~~Redis~~ @2",
+        "[ ] 1.2 ~~Read @3",
+        "[~~] 1.3 Write @4",
+        "[ ] 1.4 a~~b~~ @5",
+        "[ ] 1.5 ~~(later) Read @6",
+      ],
     ],
     [
       "## Phase 1: A\n- [ ] 2 b\n- [ ] T002 打印机（依赖 T001）\n- [ ] T001 解析器\n",
