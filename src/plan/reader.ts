@@ -712,7 +712,7 @@ export function readRoles(context: Context) {
     const [, key] = /^(?:[a-z]+(?=\d+\.))?(\d+)/i.exec(known ?? "") ?? [];
     const phase = open.phase;
     if (key === undefined || phase === undefined || phase.key === key) return phase;
-    const replaced = phase.key === undefined && phase.tasks.length === 0;
+    const replaced = phase.tasks.length === 0;
     const title = id === key || id === undefined ? name : replaced ? phase.name : "";
     if (replaced) phases.pop();
     const started = startPhase({ key, name: title, level: phase.level }, row);
@@ -743,7 +743,7 @@ const STATE_AT_END =
 
 /** Reads a state beside the name of a task without a checkbox: `✅ Task 1.1: Name`, `Task 1.1: Name (done)`, `… — DONE`, `… (80%)`. */
 function statusInTitle(text: string, words: Vocabulary): TaskDraft["status"] {
-  const end = STATE_AT_END.exec(text.slice(-40))?.[1]?.trim() ?? "";
+  const end = (STATE_AT_END.exec(text.slice(-40))?.[1] ?? "").trim();
   const said = words.stateIn(end);
   const signs = [AT_BEGIN.exec(text)?.[1], AT_END.exec(text.slice(-40))?.[1], end].map((one) => stateBySign(one ?? ""));
   const state = said?.word.length === end.length ? said.state : signs.find((one) => one !== undefined);
