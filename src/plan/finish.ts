@@ -83,12 +83,12 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport): void {
   for (const [index, draft] of drafts.entries()) {
     const { key, position } = draft;
     const last = drafts[index - 1]?.key;
-    const given = /^\d{1,6}$/.test(key ?? "") ? Number(key) : undefined;
-    const number = given !== undefined && given > before ? given : Math.max(before + 1, 1);
-    const ascends = given !== undefined && given > written;
+    const given = key !== undefined && /^\d{1,6}$/.test(key) ? Number(key) : Number.NaN;
+    const number = given > before ? given : Math.max(before + 1, 1);
+    const ascends = given > written;
     before = number;
-    written = given ?? Math.max(written, Math.floor(Number(key)) || 0);
-    const isPart = /^\d+\.\d+$/.test(key ?? "") && /^\d+\.\d+$/.test(last ?? "");
+    written = Number.isNaN(given) ? Math.max(written, Math.floor(Number(key)) || 0) : given;
+    const isPart = key?.includes(".") && last?.includes(".");
     if (key !== undefined && number !== given && !ascends && !isLetterAfter(key, last) && !isPart) {
       // The number may be that of the ids of its tasks, and then the title doesn't have it.
       const title = draft.name === "" ? `'Phase ${key}'` : `'${draft.name}' (${key})`;
@@ -103,7 +103,6 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport): void {
 }
 
 function isLetterAfter(key: string, before: string | undefined): boolean {
-  if (!/^[a-z]$/.test(key)) return false;
   return before === undefined ? key === "a" : /^[a-z]$/.test(before) && before < key;
 }
 
@@ -141,7 +140,7 @@ function stateOf(draft: TaskDraft, marks: Context["marks"], report: PlanReport):
     report.warn("TASK_TICKED_OPEN", checkbox?.position ?? position, message);
   };
   if (checkbox === undefined) {
-    if (line.struck || status?.state === "dropped") return "dropped";
+    if (line.struck) return "dropped";
     if (status?.unclear !== undefined) {
       const says = status.word === undefined ? "is no known state" : "says done and limits it";
       report.warn(
@@ -180,7 +179,7 @@ function descriptionOf({ row, endLine }: TaskDraft, { context, told, untold }: R
 }
 
 function outdented(lines: readonly string[]): string[] {
-  const indentOf = (line: string) => /^[ \t]*/.exec(line)?.[0].length ?? 0;
+  const indentOf = (line: string) => line.search(/[^ \t]|$/);
   const indents = lines.filter((line) => line.trim() !== "").map(indentOf);
   const least = Math.min(...indents.slice(0, 10_000), 1000);
   return lines.map((line) => line.slice(Math.min(least, indentOf(line))));
@@ -209,7 +208,7 @@ function readDurations({ rows, words }: Context): ReadonlyMap<string, string> {
     if (cells === undefined) {
       columns = undefined;
       const [, key, said = ""] = LISTED.exec(text) ?? [];
-      const [time = ""] = said.replace(/^:?\s*(?:[-–—:]\s*)?/, "").split("(", 1);
+      const [time = ""] = said.replace(/^[\s:–—-]+/, "").split("(", 1);
       if (kind === "item") keep(key, time);
     } else if (columns === undefined) {
       const phase = cells.findIndex((cell) => /^(?:phase|#)$/i.test(cell));

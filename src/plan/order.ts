@@ -21,25 +21,24 @@ export interface PlanOrder {
 export function planOrder(plan: Plan): PlanOrder {
   const waves: string[][] = [];
   const cycles: string[] = [];
-  const done = new Set<string>();
   for (const { tasks } of plan.phases) {
-    const withParts = wavesOf(tasks, done, true);
+    const withParts = wavesOf(tasks, true);
     // Dependencies count more than ids: a part may wait for another task that waits for its parent.
-    const found = withParts.cycles.length === 0 ? withParts : wavesOf(tasks, done, false);
+    const found = withParts.cycles.length === 0 ? withParts : wavesOf(tasks, false);
     waves.push(...found.waves);
     cycles.push(...found.cycles);
-    for (const id of found.waves.flat()) done.add(id);
   }
   return { order: waves.flat(), waves, cycles };
 }
 
 /** Returns the waves of a phase; with `parts`, a task also waits for the tasks that it consists of. */
-function wavesOf(tasks: readonly PlanTask[], before: ReadonlySet<string>, parts: boolean) {
+function wavesOf(tasks: readonly PlanTask[], parts: boolean) {
   const places = new Map(tasks.map(({ id }, place) => [id, place]));
-  const isNeeded = (id: string) => places.has(id) && !before.has(id);
-  const needs = new Map(tasks.map(({ id, dependencies }) => [id, new Set(dependencies.filter(isNeeded))]));
+  const needs = new Map(
+    tasks.map(({ id, dependencies }) => [id, new Set(dependencies.filter((needed) => places.has(needed)))]),
+  );
   for (const task of parts ? tasks : []) {
-    for (const parent of isNeeded(task.id) ? parentsOf(task) : []) needs.get(parent)?.add(task.id);
+    for (const parent of parentsOf(task)) needs.get(parent)?.add(task.id);
   }
   const waiting = new Map<string, string[]>();
   for (const [id, needed] of needs) for (const other of needed) addTo(waiting, other, id);
@@ -71,11 +70,10 @@ function parentsOf({ id, dependencies }: Pick<PlanTask, "id" | "dependencies">):
 export function partsFirst(tasks: readonly PlanTask[]): readonly PlanTask[] {
   const last = new Map(tasks.map(({ id }, index) => [id, index]));
   for (const [index, task] of tasks.entries()) {
-    for (const parent of parentsOf(task)) if (last.has(parent)) last.set(parent, index);
+    for (const parent of parentsOf(task)) last.set(parent, index);
   }
-  const depth = ({ id }: PlanTask) => id.split(".").length;
   const place = ({ id }: PlanTask) => last.get(id) ?? 0;
-  return [...tasks].sort((one, other) => place(one) - place(other) || depth(other) - depth(one));
+  return [...tasks].sort((one, other) => place(one) - place(other) || other.id.length - one.id.length);
 }
 
 /**

@@ -21,6 +21,7 @@ import {
 } from "./task-line.js";
 import {
   CHECKS_PHASE,
+  type Field,
   fieldOf,
   isGateTitle,
   type Label,
@@ -134,7 +135,16 @@ interface Block {
 const OF_PLAN = /\b(?:(?:acceptance|success|completion) criteria|project completion|definition of done)\b/i;
 
 /** Labels that belong to the last task even if they are not indented. */
-const OF_TASKS = /^(?:criteria|dependencies|blocks|time|files|requirements|description|parallel|status)$/;
+const OF_TASKS: ReadonlySet<Field> = new Set([
+  ...(["criteria", "dependencies", "blocks", "time", "files"] as const),
+  ...(["requirements", "description", "parallel", "status"] as const),
+]);
+
+/** Labels that group the items of a gate, or precede them. */
+const OF_GATES: ReadonlySet<Field> = new Set(["other", "gate", "success", "criteria"] as const);
+
+/** Labels that say that the item or heading around them is a task. */
+const ONLY_OF_TASKS: ReadonlySet<Field> = new Set(["dependencies", "status", "blocks"] as const);
 
 /** The phase, task and list to which the next row may belong. */
 interface Open {
@@ -191,7 +201,7 @@ export function readRoles(context: Context) {
     else if (row.kind === "item") readItem(row);
     else if (row.kind === "cells") readCells(row);
     else readText(row);
-    if (row.kind === "heading" || (row.kind === "text" && row.depth === -1)) open.run = 0;
+    if (row.kind === "heading" || row.depth === -1) open.run = 0;
   }
   closeBlock();
   readRepeated();
@@ -205,7 +215,7 @@ export function readRoles(context: Context) {
     if (isPart && (block.kind === "other" || mentioned === undefined)) return;
     closeBlock();
     const [task, phase] = [open.task, open.phase];
-    if (open.gates !== undefined && row.depth <= open.gates) open.gates = undefined;
+    if (row.depth <= (open.gates ?? 0)) open.gates = undefined;
     if (isTaskHeading(row)) return startTask(row, row.depth);
     const isCheck = /^[^\p{L}]*(?:validation|verification)[^\p{L}]*$/iu.test(row.text) && taskAround(row) === undefined;
     const isOfPhase = mentioned !== undefined && phaseOf(mentioned) !== undefined;
@@ -238,7 +248,7 @@ export function readRoles(context: Context) {
     if (phase === undefined || id === undefined) return false;
     if (!/^\d/.test(id) || ids.isNamed(row.text.replace(/^[^\p{L}\p{N}]+/u, ""))) return true;
     const isOfPhase = phase.key === undefined || id.startsWith(`${phase.key}.`);
-    return row.depth > phase.level && (isOfPhase || /^\d+[a-z]$/.test(id));
+    return row.depth > phase.level && (isOfPhase || /^\d+[a-z]/.test(id));
   }
 
   /** Checks whether a row is inside the section of a task that others of its phase follow: the gate of the phase is behind them. */
@@ -269,16 +279,16 @@ export function readRoles(context: Context) {
         const isStatus = block.kind === "gate" && row.label?.field === "status" && row.checkbox === undefined;
         return isStatus && addStatusOfGate(block, row.label, row) ? undefined : collect(block, row);
       }
-      if (!isRepeat) closeBlock();
     }
     const inTask = taskAround(row);
     const main = outline.repeats.get(row);
     if (main !== undefined && inTask === undefined) {
-      if (row.checkbox !== undefined) repeated.push({ row, task: main });
+      repeated.push({ row, task: main });
     } else if (isTask(row)) {
       startTask(row, undefined);
     } else if (row.checkbox === undefined) {
-      if (row.label !== undefined && open.phase !== undefined) readLabel(row.label, row);
+      const { label } = row;
+      if (label !== undefined && (open.phase !== undefined || label.field === "gate")) readLabel(label, row);
     } else if (inTask !== undefined) {
       addCriterion(inTask, row);
     } else if (dialect.section !== undefined) {
@@ -310,13 +320,12 @@ export function readRoles(context: Context) {
     const { label } = row;
     const [phase, field, block] = [open.phase, open.field, open.block];
     if (phase !== undefined && outline.idOf.has(row)) {
-      closeBlock();
       startTask(row, BELOW_HEADINGS);
     } else if (label !== undefined) {
       if (phase !== undefined || open.gates !== undefined || label.field === "gate") readGroupedLabel(label, row);
     } else if (field !== undefined) {
       field(row.text, row);
-    } else if (block?.kind === "gate" && block.items.length === 0) {
+    } else if (block?.kind === "gate") {
       // The sentence in the section of a gate without a list.
       if (block.section && !block.boxes && !/[:：]\s*\**$/.test(row.text)) block.text ??= itemOf(row);
     } else if (phase?.tasks.length === 0 && block === undefined && /^[\p{L}\p{N}`"'*_]/u.test(row.text)) {
@@ -339,12 +348,11 @@ export function readRoles(context: Context) {
     if (block !== undefined) {
       const isFirst = block.items.length === 0;
       // A label in an item of the list is a part of that item.
-      const item = field === "other" && row.kind === "text" && row.parent?.kind === "item" ? row.parent : undefined;
+      const item = field === "other" && row.parent?.kind === "item" ? row.parent : undefined;
       if (item !== undefined && !isFirst && isInside(block, item)) return;
       if (block.kind === "gate") {
-        if (field === "status" && addStatusOfGate(block, label, row)) return;
-        // Such a label groups the items of the gate, or precedes them.
-        if ((block.section || isFirst) && /^(?:other|gate|success|criteria)$/.test(field)) {
+        if (field === "status" && (addStatusOfGate(block, label, row) || block.section)) return;
+        if ((block.section || isFirst) && OF_GATES.has(field)) {
           if (field === "gate") addText(block, label, row);
           return;
         }
@@ -370,8 +378,8 @@ export function readRoles(context: Context) {
     const task = isOfPhase ? undefined : (around ?? taskBefore(label, row));
     if (task !== undefined) return ofTask(task, label, row);
     if (row.kind !== "heading" && row.parent !== undefined && looksLikeTask(row.parent)) {
-      if (!/^(?:dependencies|status|blocks)$/.test(field)) return;
-      const message = `'${name}' stands in '${row.parent.text}', which is not read as a task: it has no checkbox and no id`;
+      if (!ONLY_OF_TASKS.has(field)) return;
+      const message = `'${name}' stands in '${row.parent.text}', which is not read as a task`;
       report.warn("TASK_UNREAD", at(row), message);
     } else if (open.phase !== undefined) {
       ofPhase(open.phase, label, row);
@@ -388,8 +396,8 @@ export function readRoles(context: Context) {
   /** Returns the task of a label that stands behind it in place of inside of it. An item with boxes below is not a task. */
   function taskBefore({ field }: Label, row: Row): TaskDraft | undefined {
     const { parent } = row;
-    const isOfOther = parent?.kind === "item" && parent.checkbox === undefined && !/[:：][*_]*$/.test(parent.text);
-    if (!OF_TASKS.test(field) || isOfOther) return undefined;
+    const isOfOther = parent?.kind === "item" && !/[:：][*_]*$/.test(parent.text);
+    if (!OF_TASKS.has(field) || isOfOther) return undefined;
     // Criteria that are not indented are those of one task, not of several in a list, unless other tasks follow.
     const isBetween = row.kind === "heading" || open.run === 1 || (lastIds.get(row.parent) ?? 0) > row.line;
     return field !== "criteria" || (row.kind !== "item" && isBetween) ? open.task : undefined;
@@ -403,8 +411,7 @@ export function readRoles(context: Context) {
 
   function ofTask(task: TaskDraft, label: Label, row: Row): void {
     const { field, text, name } = label;
-    const isTold = field !== "description" && field !== "goal" && field !== "tasks" && field !== "other";
-    if (isTold) told.add(row.line);
+    told.add(row.line);
     switch (field) {
       case "time":
         if (text !== "") task.time ??= bare(text);
@@ -435,7 +442,7 @@ export function readRoles(context: Context) {
         return;
       }
       default:
-        if (text !== "") untold.add(row.line);
+        untold.add(row.line);
         if (namesOnlyTasks(text)) task.unread.push(label);
         if (!readBoxBehind(task, label, row)) openOther(label, row);
     }
@@ -449,11 +456,10 @@ export function readRoles(context: Context) {
   /** Reads a box right behind a label: `Done: [x]` is the task's own, `Tests: [x] pass` a criterion. */
   function readBoxBehind(task: TaskDraft, { name, text }: Label, row: Row): boolean {
     const checkbox = boxBehind(row, text);
-    if (text === "" || checkbox === undefined || row.checkbox !== undefined) return false;
+    if (checkbox === undefined) return false;
     const isOwn = task.checkbox === undefined && words.stateIn(name)?.state === "done";
     if (isOwn) task.checkbox = placeBox({ ...row, checkbox });
     else task.criteria.push(itemOf({ ...row, checkbox }));
-    told.add(row.line);
     return true;
   }
 
@@ -464,8 +470,9 @@ export function readRoles(context: Context) {
     const said = box === undefined ? text : source.text(row.line).slice(box.end).trim();
     const word = words.stateIn(said);
     // `[x] Pending` and `[x] Not started [ ] Done` say another state than their first box.
-    const agrees = word === undefined || !isTicked(box?.mark ?? "") || word.state === "done";
-    if (box !== undefined && agrees) task.checkbox ??= placeBox({ ...row, checkbox: box });
+    if (box !== undefined && (word === undefined || !isTicked(box.mark) || word.state === "done")) {
+      task.checkbox ??= placeBox({ ...row, checkbox: box });
+    }
     const position = source.position(row.line, row.column + row.text.lastIndexOf(said) + (word?.index ?? 0));
     // Without a box, a tick replaces what limits the word, too.
     const whole = word?.limited && box === undefined ? said.slice(word.index) : word?.word;
@@ -546,7 +553,7 @@ export function readRoles(context: Context) {
   function isInside({ owner, items, kind, section, first, last }: Block, row: Row): boolean {
     if (section) return true;
     const field = row.checkbox === undefined && /^(?:\*\*|__)/.test(row.text) ? row.label?.field : undefined;
-    const isBelow = row.depth > (items.length > 0 ? (first ?? owner.depth) : owner.depth);
+    const isBelow = row.depth > (first ?? owner.depth);
     if (field !== undefined && field !== "other" && !isBelow) return false;
     if (isWithin(row, owner)) return true;
     if (owner.kind !== "item") return isWithin(row, owner.parent);
@@ -591,7 +598,7 @@ export function readRoles(context: Context) {
     } else if (kind === "list" || kind === "other") {
       const task = taskAround(row);
       if (task !== undefined) addCriterion(task, row);
-      const box = task === undefined && block.section ? placeBox(row) : undefined;
+      const box = block.section ? placeBox(row) : undefined;
       const message = "this is a criterion of the whole plan: no phase requires it";
       if (box !== undefined) report.warn("CHECKBOX_OF_PLAN", box.position, message);
       return;
@@ -688,7 +695,7 @@ export function readRoles(context: Context) {
       time: line.time,
       parallel: line.parallel,
       checkbox: placeBox(row),
-      status: row.checkbox === undefined ? statusInTitle(row.text, words) : undefined,
+      status: statusInTitle(row.text, words),
       dependencies: line.dependencies === undefined ? [] : [line.dependencies],
       blocks: [],
       unread: [],
@@ -698,7 +705,7 @@ export function readRoles(context: Context) {
       files: [...line.files],
       endLine: source.lines.length,
     };
-    if (level === undefined) open.run += 1;
+    open.run += 1;
     taskAround(row)?.inside.push(task);
     open.task = task;
     tasks.set(row, task);
@@ -722,8 +729,8 @@ export function readRoles(context: Context) {
     const [, key] = /^(?:[a-z]+(?=\d+\.))?(\d+)/i.exec(known ?? "") ?? [];
     const phase = open.phase;
     if (key === undefined || phase === undefined || phase.key === key) return phase;
-    const title = id === key || id === undefined ? name : phase.key === undefined ? phase.name : "";
-    const replaced = phase.key === undefined && phase.tasks.length === 0;
+    const replaced = phase.tasks.length === 0;
+    const title = id === key || id === undefined ? name : replaced ? phase.name : "";
     if (replaced) phases.pop();
     const started = startPhase({ key, name: title, level: phase.level }, row);
     if (replaced) started.gate.push(...phase.gate);
@@ -753,10 +760,10 @@ const STATE_AT_END =
 
 /** Reads a state beside the name of a task without a checkbox: `✅ Task 1.1: Name`, `Task 1.1: Name (done)`, `… — DONE`, `… (80%)`. */
 function statusInTitle(text: string, words: Vocabulary): TaskDraft["status"] {
-  const end = STATE_AT_END.exec(text.slice(-40))?.[1]?.trim() ?? "";
+  const end = (STATE_AT_END.exec(text.slice(-40))?.[1] ?? "").trim();
   const said = words.stateIn(end);
   const signs = [AT_BEGIN.exec(text)?.[1], AT_END.exec(text.slice(-40))?.[1], end].map((one) => stateBySign(one ?? ""));
-  const state = said?.word.length === end.length && end !== "" ? said.state : signs.find((one) => one !== undefined);
+  const state = said?.word.length === end.length ? said.state : signs.find((one) => one !== undefined);
   return state && { state };
 }
 

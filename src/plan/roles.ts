@@ -61,5 +61,5 @@ function at({ line, column }: PlanPosition) {
 
 /** Returns the mark at the start of a text, which may have none. */
 function markIn(text: string): string {
-  return /^(?:[^\s\\\]]\uFE0F?)?/u.exec(text)?.[0] ?? "";
+  return /^[^\s\\\]]\uFE0F?/u.exec(text)?.[0] ?? "";
 }

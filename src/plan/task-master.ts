@@ -86,7 +86,7 @@ function readTags(text: string, file: string) {
   const tags = [...root.entries].flatMap(([name, { offset }]) => {
     const key = `${name}`;
     if (key === "tasks" && isTag(value)) return { name: key, place: root, tag: value, offset };
-    const tag = own(value, key);
+    const tag: unknown = Reflect.get(Object(value), key);
     return isTag(tag) ? { name: key, place: root.entries.get(name) ?? root, tag, offset } : [];
   });
   if (tags.length === 0) {
@@ -116,10 +116,6 @@ function readJson(text: string, file: string, source: SourceText) {
     const { line, column } = source.at(error.offset);
     throw planError({ file, line, column }, error.message, error.hint);
   }
-}
-
-function own(value: unknown, key: string | number): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
 function isTag(value: unknown): boolean {

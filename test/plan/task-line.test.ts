@@ -187,6 +187,7 @@ describe("a text without its marks", () => {
     ["*a*", "*a*"],
     ["**: a**", "a"],
     ["** a **", "a"],
+    [" **a** ", "a"],
     ["-a", "a"],
   ])("%j is %j", (text, expected) => {
     expect(bare(text)).toBe(expected);

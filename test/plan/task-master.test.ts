@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { planOrder } from "../../src/plan/order.js";
+import { PLAN_MAX } from "../../src/plan/plan.js";
 import { taskMasterParser } from "../../src/plan/task-master.js";
 import { lines } from "./outline.js";
 
@@ -302,5 +303,38 @@ describe("task-master's tasks.json", () => {
     expect(lines(read(text))).toEqual(expected);
     const tick = taskMasterParser.tick?.(text, plan, { tasks: ["tasks/9"], done: false, criteria: false });
     expect(tick).toBe(unticked === undefined ? text : text.replace('"stray", "status": "done"', unticked));
+  });
+});
+
+describe("a tasks.json", () => {
+  it("with an unknown status says which there are", () => {
+    const { diagnostics } = taskMasterParser.parse(
+      '{"tasks": [{"id": 1, "title": "A", "status": "maybe"}]}',
+      "tasks.json",
+    );
+    expect(diagnostics).toMatchObject([
+      {
+        code: "STATE_UNKNOWN",
+        message: "task 1 has the status 'maybe', which is no known state; it counts as pending",
+        hint: "Write pending, done, completed, cancelled, in-progress, review, deferred, blocked.",
+      },
+    ]);
+  });
+
+  it("of more characters than a plan may have is refused", () => {
+    const text = `{"tasks": [{"id": 1, "title": "A"}]}${" ".repeat(PLAN_MAX)}`;
+    expect(() => taskMasterParser.parse(text, "long.json")).toThrow(
+      `long.json can't be read as a plan: it has more than ${PLAN_MAX} characters`,
+    );
+  });
+
+  it("that is no JSON any more is not ticked", () => {
+    const { plan } = taskMasterParser.parse('{"tasks": [{"id": 1, "title": "A"}]}', "tasks.json");
+    const request = { tasks: ["1"], done: true, criteria: false };
+    expect(() => taskMasterParser.tick('{"tasks": [', plan, request)).toThrow("tasks.json can't be read as a plan");
+  });
+
+  it.each(["5", "null", '"text"', "[]", '[{"tasks": []}]', "{}", '{"tasks": {}}'])("of %s has no tasks", (text) => {
+    expect(() => taskMasterParser.parse(text, "tasks.json")).toThrow(/it has no (?:list of )?tasks/);
   });
 });
