@@ -218,6 +218,10 @@ describe("a word for a dependency beside an id", () => {
     "\n  This task depends on 1.1.",
     "\n  - **Priority:** High | **Depends on:** 1.1 | **Est:** 3h",
     "\n  - **Depends on:** 1.1 | **Est:** 3h",
+    "\n  Depends on: 1.1 · 2 hours",
+    "\n  - The importer needs 1.1",
+    "\n  1.2 is long done. Must wait for 1.1",
+    "\n  1.2 is long done — blocked by 1.1",
     "（1.1に依存）",
     "（1.1完了後）",
     "（需先完成任务1.1）",
@@ -241,8 +245,36 @@ describe("a word for a dependency beside an id", () => {
     "[needs design](x.md) of 1.1",
     "\n  - The lines have moved after 1.1 was done",
     "\n  - It does not depend on 1.1",
+    ": 1.2 after lunch and 1.1",
+    "; needs 2 approvals",
+    "needs T009 drivers",
+    "needs T008 and T009 drivers",
+    "needs Phase 1 people",
+    "\n  needs T009",
   ])("is not read where it says something else: %s", (said) => {
     expect(edges(...tasks, `- [ ] 1.3 Y ${said}`)).toEqual([]);
+  });
+
+  it.each([
+    ["needs T001 drivers", ["1.3 < T001"]],
+    ["needs 1.1 and T009 drivers", ["1.3 < 1.1", "! DEPENDENCY_UNKNOWN 4"]],
+    ["needs T009 and 1.1, both of them", ["1.3 < 1.1", "! DEPENDENCY_UNKNOWN 4"]],
+    ["needs T009", ["! DEPENDENCY_UNKNOWN 4"]],
+    ["{needs T009}", ["! DEPENDENCY_UNKNOWN 4"]],
+    ["needs Phase 2", ["! DEPENDENCY_UNKNOWN 4"]],
+  ])("may name tasks and phases that the plan does not have: %s", (said, expected) => {
+    expect(edges("- [ ] T001 X", ...tasks.slice(0, 1), `- [ ] 1.3 Y ${said}`)).toEqual(expected);
+  });
+
+  it.each([
+    ["requires 1.1 GB of it", "requires 1.1 GB"],
+    ["requires 1.1  GB of it", "requires 1.1  GB"],
+    ["requires 1.1 G", "requires 1.1 G"],
+  ])("is quoted in the report: %s", (said, quoted) => {
+    const { diagnostics } = parsePlan(`## Phase 1: A\n${tasks.join("\n")}\n- [ ] 1.3 Y; ${said}\n`);
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      `'${quoted}' names a task beside a word for a dependency, and is not read as one`,
+    ]);
   });
 
   it("is reported beside an amount in brackets, which is no dependency", () => {
@@ -291,6 +323,50 @@ describe("a plain number", () => {
     (said) => expect(edges(...tasks, `- [ ] 4 Y\n  - ${said}`)).toEqual(["4 < 1,2"]),
   );
 
+  it.each([
+    ["20 days", []],
+    ["2 min", []],
+    ["1.2 GB", []],
+    ["v20 days", ["v20"]],
+    ["20x days", ["20x"]],
+    ["a12 people", ["a12"]],
+    ["12 people in it", ["12 people"]],
+    ["approval of 12 people", ["of 12 people"]],
+    ["approval of  12, as said", ["of  12"]],
+    ["approval of 12 (see below)", ["of 12"]],
+    ["2 hôtels", ["2 hôtels"]],
+    ["react@20", ["react@20"]],
+    ["12 people, 12 people, 7", ["12 people", "7"]],
+    ["the vote of 12 representatives-of-the-people", ["of 12 representatives-of"]],
+  ])("or a word with one, behind a task, is reported with the words beside it: %s", (said, expected) => {
+    const rows = ["- [ ] 1.1 X", "- [ ] 1.2 Y", `  - Depends on: 1.1, ${said}`];
+    const { plan, diagnostics } = parsePlan(`## Phase 1: A\n${rows.join("\n")}\n`);
+    expect(plan.phases[0]?.tasks[1]?.dependencies).toEqual(["1.1"]);
+    const list = expected.map((word) => `'${word}'`).join(", ");
+    expect(diagnostics.map(({ message }) => message)).toEqual(
+      list === "" ? [] : [`task 1.2: its dependencies name ${list}, which is the id of no task`],
+    );
+  });
+
+  it.each([
+    ["2-3", ["4 < 2,3"]],
+    ["3-5", ["4 < 3", "! DEPENDENCY_UNKNOWN 5", "! DEPENDENCY_SELF 5"]],
+    // Of none of these has the plan a task.
+    ["6-9", ["! DEPENDENCY_UNREAD 5"]],
+    ["1, 9", ["4 < 1", "! DEPENDENCY_UNKNOWN 5"]],
+    ["approval of 3", ["! DEPENDENCY_UNREAD 5"]],
+    ["the approval by at least 3", ["! DEPENDENCY_UNREAD 5"]],
+    ["the clients and 3", ["4 < 3"]],
+  ])("is looked up in the plan: %s", (said, expected) => {
+    expect(edges(...tasks, "- [ ] 4 Y", `  - Depends on: ${said}`)).toEqual(expected);
+  });
+
+  it("with a noun behind it counts something, also where a task has it", () => {
+    const rows = Array.from({ length: 12 }, (_, at) => `- [ ] ${at + 1} X`);
+    expect(edges(...rows, "- [ ] 13 Y; needs 12 approvals")).toEqual([]);
+    expect(edges("- [ ] 9a. X", "- [ ] 9b. Y, needs 9a drivers")).toEqual(["9b < 9a"]);
+  });
+
   it("is that of an item in a list without ids", () => {
     expect(edges("1. [x] Find", "2. [ ] Fix (needs 1)", "3. [ ] Ship (after step 2)")).toEqual([
       "1.2 < 1.1",
@@ -301,14 +377,27 @@ describe("a plain number", () => {
 });
 
 describe("what a dependency names", () => {
-  it.each(["A1", "**B1**", "S1.1", "RC1", "P0-1", "FE-1"])("is an id of the plan: %s", (first) => {
-    const id = first.replaceAll("*", "");
-    expect(edges("- [ ] Kickoff", "- [ ] Write", `- [ ] ${first} X`, `- [ ] Y, needs ${id}`)).toEqual([`1.4 < ${id}`]);
-  });
+  it.each(["A1", "**B1**", "S1.1", "RC1", "P0-1", "FE-1", "FE-UI-1", "AB-CD-EF1"])(
+    "is an id of the plan: %s",
+    (first) => {
+      const id = first.replaceAll("*", "");
+      expect(edges("- [ ] Kickoff", "- [ ] Write", `- [ ] ${first} X`, `- [ ] Y, needs ${id}`)).toEqual([
+        `1.4 < ${id}`,
+      ]);
+    },
+  );
 
   it("may be the number of an issue", () => {
     expect(edges("- [ ] #301 X", "- [ ] #304 Y (needs #301)")).toEqual(["304 < 301"]);
     expect(edges("- [ ] #301 X", "- [ ] #304 Y")).toEqual([]);
+    expect(edges("- [ ] #301 X", "- [ ] #304 Y needs #301 to be merged")).toEqual(["304 < 301"]);
+  });
+
+  it("is no code if no line begins with it", () => {
+    const { plan } = parsePlan("## Phase 1: A\n- [ ] A1 X\n- [ ] B7 vitamins\n- [ ] Y, needs A1 or B2\n");
+    expect(plan.phases[0]?.tasks.map(({ id, name }) => `${id} ${name}`)).toEqual([
+      ...["A1 X", "1.2 B7 vitamins", "1.3 Y, needs A1 or B2"],
+    ]);
   });
 
   it("may be the name of a task, if only one has it", () => {
@@ -338,6 +427,22 @@ describe("a line about dependencies", () => {
     ["T009 depends on T001", ["! DEPENDENCY_UNKNOWN 6"]],
     ["After T001, start T002", ["! DEPENDENCY_UNREAD 6"]],
     ["\n| Task | Depends on |\n|---|---|\n| T001 | - |\n| T002 | T001 |", ["T002 < T001"]],
+    ["T001 → T002, T003", ["T002 < T001", "T003 < T001"]],
+    ["T001 -> T002, T002 => T003", ["T002 < T001", "T003 < T002"]],
+    ["T001 → T002, T003 → later", ["T002 < T001", "! DEPENDENCY_UNREAD 6"]],
+    ["[T001](before.md) and [T002](then.md)", []],
+    ["T001 and T002 share a file", []],
+    ["T002 does not wait for T001", []],
+    ["T002 doesn't block T001", []],
+    ["T001 was not easy, and must be done before T002", ["T002 < T001"]],
+    ["After T001, start T009", ["! DEPENDENCY_UNREAD 6"]],
+    ["T001 runs before lunch. T002 is big", ["! DEPENDENCY_UNREAD 6"]],
+    ["T001 runs before lunch — T002 is big", ["! DEPENDENCY_UNREAD 6"]],
+    ["T001 comes before v0.2 of T002", ["T002 < T001"]],
+    [`T003 needs T001 (${"it makes tables, ".repeat(6)}), T002`, ["T003 < T001,T002"]],
+    ["T003 needs T002 and Phase 2", ["T003 < T002", "! DEPENDENCY_UNKNOWN 4"]],
+    ["T003 needs Phase 2 and T002", ["T003 < T002", "! DEPENDENCY_UNKNOWN 4"]],
+    ["US1 (Phase 2): depends on the foundation", []],
   ])("is read, or reported: %j", (line, expected) => {
     expect(
       edges("- [ ] T001 X", "- [ ] T002 Y", "- [ ] T003 Z", "## Dependencies", `- ${line}`.replace(/^- \n/, "\n")),
