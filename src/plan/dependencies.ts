@@ -68,7 +68,7 @@ const WITH_DIGIT = /[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?/gu;
 /** A word with hyphens, which is an id if the plan has it: `US1-T03`. */
 const HYPHENED = /(?<![\p{L}\p{N}.-])[\p{L}\p{N}.]+(?:-[\p{L}\p{N}.]+)+(?![\p{L}\p{N}])/gu;
 /** Two codes with different letters, which are one id and no range: `US1-T03`. */
-const TWO_CODES = /^([A-Z]+)\d+-(?!\1\d)[A-Z]+\d+$/;
+const TWO_CODES = /^([A-Z]+)\d+-(?!\1\d)[A-Z]+\d/;
 
 /** Reads a text about dependencies. Remarks in parentheses are ignored. */
 export function readDependencies(text: string, words: Vocabulary, isId: IsId): Named {
@@ -245,7 +245,7 @@ export function relationsIn(text: string, words: Vocabulary, isId: IsId, place: 
     isDenied ||= NEGATED.test(lead);
     if (NEGATED.test(lead) || (isWeak && !AUXILIARY.test(lead))) continue;
     if (list.isAmount) {
-      unsure.push(`${beside?.[0] ?? ""}${own}${firstWord(after)}`.trim());
+      unsure.push(`${beside?.[0] ?? ""}${own}${firstWord(after)}`);
       continue;
     }
     const isBetween = begin + between.length === list.start;
