@@ -269,7 +269,7 @@ function idLists(text: string, words: Vocabulary, isId: IsId): IdList[] {
     const end = start + word.length;
     const isKnown = isId(word) || isId(word.replace("#", ""));
     const isAmount = /^[\d.]+$/.test(word) && !AFTER_NUMBER.test(text.slice(end, end + NEAR));
-    const isRead = (isKnown || ID.test(word)) && !(isAmount && /^\d+$/.test(word));
+    const isRead = (isKnown || (ID.test(word) && durationIn(word) === undefined)) && !(isAmount && /^\d+$/.test(word));
     return isRead ? [{ start, end, isKnown, isAmount }] : [];
   });
   for (const list of [...phases, ...ids].sort((one, other) => one.start - other.start)) {

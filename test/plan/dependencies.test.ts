@@ -4,7 +4,7 @@ import { linkTasks } from "../../src/plan/links.js";
 import { planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { type Plan, PlanReport } from "../../src/plan/plan.js";
-import { outline, taskOf } from "./outline.js";
+import { lines, outline, taskOf } from "./outline.js";
 
 /** Returns two phases with four tasks each, and a task with the given text of dependencies. */
 function dependingOn(words: string): string {
@@ -219,6 +219,9 @@ describe("a word for a dependency beside an id", () => {
     "\n  - **Priority:** High | **Depends on:** 1.1 | **Est:** 3h",
     "\n  - **Depends on:** 1.1 | **Est:** 3h",
     "\n  Depends on: 1.1 · 2 hours",
+    "\n  - Status: blocked by 1.1",
+    "\n  - Notes: needs 1.1",
+    '\n  - Needs: "1.1"',
     "\n  - The importer needs 1.1",
     "\n  1.2 is long done. Must wait for 1.1",
     "\n  1.2 is long done — blocked by 1.1",
@@ -252,6 +255,13 @@ describe("a word for a dependency beside an id", () => {
     "needs T009/drivers",
     "needs Phase 1 people",
     "\n  needs T009",
+    "\n  - Effort: 2h once 1.1 is done",
+    "\n  - Done when: it works after 1.1",
+    "\n  - Owner: Ann",
+    "\n  - Mirrors: 1.3",
+    "\n  - Mirrors: 1.3, 1.1",
+    "\n  - Goes with: 1.1, 9.9",
+    "\n  - Goes with: the 2 of them",
   ])("is not read where it says something else: %s", (said) => {
     expect(edges(...tasks, `- [ ] 1.3 Y ${said}`)).toEqual([]);
   });
@@ -265,6 +275,25 @@ describe("a word for a dependency beside an id", () => {
     ["needs Phase 2", ["! DEPENDENCY_UNKNOWN 4"]],
   ])("may name tasks and phases that the plan does not have: %s", (said, expected) => {
     expect(edges("- [ ] T001 X", ...tasks.slice(0, 1), `- [ ] 1.3 Y ${said}`)).toEqual(expected);
+  });
+
+  it.each([
+    ["\n  - Builds on: 1.1", "Builds on: 1.1"],
+    ["\n  - Builds on: [1.1]", "Builds on: [1.1]"],
+  ])("may be a label without a meaning, which is reported: %s", (said, label) => {
+    const { diagnostics } = parsePlan(`## Phase 1: A\n${tasks.join("\n")}\n- [ ] 1.3 Y ${said}\n`);
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      `task 1.3: '${label}' names tasks, and the label has no meaning here`,
+    ]);
+  });
+
+  it("may be a label beside a code with hyphens", () => {
+    const rows = [1, 2, 3].map((n) => `- [ ] US1-API-${n} X`);
+    expect(edges(...rows, "  - Builds on: US1-API-2")).toEqual(["! DEPENDENCY_UNREAD 4"]);
+  });
+
+  it("is read below a heading of the task", () => {
+    expect(edges("### Task 1.1: X", "### Task 1.2: Y", "Words.", "#### Notes", "It needs 1.1.")).toEqual(["1.2 < 1.1"]);
   });
 
   it.each([
@@ -375,6 +404,10 @@ describe("a plain number", () => {
       "1.3 < 1.2",
     ]);
     expect(edges("1. [x] Find", "1. [ ] Fix", "1. [ ] Ship (needs 1)")).toEqual(["! DEPENDENCY_UNKNOWN 4"]);
+    expect(edges("- [ ] Write part 2. Then stop", "- [ ] Ship (needs 2)")).toEqual(["! DEPENDENCY_UNKNOWN 3"]);
+    const many = Array.from({ length: 12 }, (_, at) => `${at + 1}. [ ] Find the owner of ${"abcdefghijkl"[at]}`);
+    expect(edges(...many, "13. [ ] Ship (needs 12)")).toEqual(["1.13 < 1.12"]);
+    expect(edges("4. [ ] 3.4 Find", "5. [ ] 3.5 Fix (needs 4)")).toEqual(["3.5 < 3.4"]);
   });
 });
 
@@ -402,6 +435,59 @@ describe("what a dependency names", () => {
     expect(edges("- [ ] Fonts", "- [ ] Fonts", "- [ ] Build", "  - Blocked by: fonts")).toEqual([
       "! DEPENDENCY_UNREAD 4",
     ]);
+    const tasks = ["- [ ] Fonts", "- [ ] Colors", "- [ ] Build"];
+    expect(edges(...tasks, "  - Blocked by: fonts, “Colors”")).toEqual(["1.3 < 1.1,1.2"]);
+    expect(edges(...tasks, "  - Blocked by: fonts, the moon")).toEqual(["! DEPENDENCY_UNREAD 4"]);
+  });
+
+  it("is found in any case, unless two ids differ only in case", () => {
+    const rows = (...ids: string[]) => ids.map((id) => `- [ ] Task ${id}: X`);
+    expect(edges(...rows("a1", "b1"), "  - Depends on: A1")).toEqual(["b1 < a1"]);
+    expect(edges(...rows("A1", "B1"), "  - Depends on: a1")).toEqual(["B1 < A1"]);
+    expect(edges(...rows("a1", "A1", "b1"), "  - Depends on: A1")).toEqual(["b1 < A1"]);
+    expect(edges(...rows("A1", "a1", "b1"), "  - Depends on: A1")).toEqual(["b1 < A1"]);
+    expect(edges(...rows("A1", "a1", "b1"), "  - Depends on: a1")).toEqual(["b1 < a1"]);
+  });
+
+  it.each([
+    ["WP01", ["T001", "T002"], 0],
+    ["WP01, T003", ["T001", "T002", "T003"], 0],
+    // Its own phase, without itself.
+    ["MX-5", [], 0],
+    ["WP02", [], 1],
+    ["WP03", [], 1],
+    // The title only mentions a task.
+    ["T001", ["T001"], 0],
+  ])("may be the code in the title of a phase: %s", (said, expected, unknown) => {
+    const text = `## Phase 1: WP01 Setup
+- [ ] T001 a
+- [ ] T002 b
+## Phase 2: After T001, and preWP02
+- [ ] T003 c
+## Phase 3: WP03b
+- [ ] T004 d
+## Phase 4: Build (MX-5)
+- [ ] T008 e
+- [ ] T009 f
+  - Depends on: ${said}
+`;
+    expect(taskOf(text, "T009").dependencies).toEqual(expected);
+    expect(parsePlan(text).diagnostics).toHaveLength(unknown);
+  });
+
+  it("is the first of two phases with a number, and the phase of a part", () => {
+    const text = (said: string) =>
+      `## Phase 1: A\n- [ ] T001 a\n## Phase 1: B\n- [ ] T002 b\n## Phase 2: C\n- [ ] T003 c\n  - Depends on: ${said}\n`;
+    expect(taskOf(text("Phase 1"), "T003").dependencies).toEqual(["T001"]);
+    expect(taskOf(text("Phase 1.12"), "T003").dependencies).toEqual(["T001"]);
+  });
+
+  it("is reported up to the tenth unknown word", () => {
+    const words = Array.from({ length: 12 }, (_, at) => `x${at}`);
+    const { diagnostics } = parsePlan(`## Phase 1: A\n- [ ] T001 a\n- [ ] T002 b\n  - Depends on: T001, ${words}\n`);
+    expect(diagnostics[0]?.message).toContain(
+      " name 'x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7', 'x8', 'x9', which",
+    );
   });
 });
 
@@ -440,16 +526,80 @@ describe("a line about dependencies", () => {
     ["T003 needs T002 and Phase 2", ["T003 < T002", "! DEPENDENCY_UNKNOWN 4"]],
     ["T003 needs Phase 2 and T002", ["T003 < T002", "! DEPENDENCY_UNKNOWN 4"]],
     ["US1 (Phase 2): depends on the foundation", []],
+    ["T001 → t009", ["! DEPENDENCY_UNKNOWN 6"]],
+    ["\nT002 needs T001", ["T002 < T001"]],
+    ["\n### All of them\n- T002 needs T001", ["T002 < T001"]],
+    ["\n| Needs | Task |\n|---|---|\n| T001 | T002 |", ["T002 < T001"]],
+    ["\n| Task | Blocks |\n|---|---|\n| T001 | T002 |", ["T002 < T001"]],
+    ["\n| Task | Status |\n|---|---|\n| T001 | after T002 |", []],
+    ["\n| Task | Needs |\n|---|---|\n| T001 | - |\n\nAll:\n\n| Task | By |\n|---|---|\n| T002 | T001 |", []],
   ])("is read, or reported: %j", (line, expected) => {
     expect(
       edges("- [ ] T001 X", "- [ ] T002 Y", "- [ ] T003 Z", "## Dependencies", `- ${line}`.replace(/^- \n/, "\n")),
     ).toEqual(expected);
   });
 
+  it.each(["Abhängigkeiten", "Prerequisites", "Task dependencies", "Dependency graph"])("stands below: %s", (title) => {
+    expect(edges("- [ ] T001 X", "- [ ] T002 Y", `## ${title}`, "- T001 → T002")).toEqual(["T002 < T001"]);
+    expect(edges("- [ ] T001 X", "- [ ] T002 Y", "## Notes", "- T001 → T002")).toEqual([]);
+  });
+
+  it("is no task, and no line of a task", () => {
+    const rows = ["- [ ] T001 X", "- [ ] T002 Y", "- [ ] T003 Bump dependencies"];
+    expect(edges(...rows, "  - T001 comes before lunch. T002 is big")).toEqual([]);
+    const phase = (...own: string[]) => [
+      ...rows,
+      "## Phase 2: Dependencies",
+      "- [ ] T004 Move T001 before T002",
+      ...own,
+    ];
+    expect(lines(parsePlan(`## Phase 1: A\n${phase("  - **Dependencies**: T003").join("\n")}\n`)).slice(-1)).toEqual([
+      "[ ] T004 Move T001 before T002 @6 < T003",
+    ]);
+  });
+
   it("does not name more tasks than a plan may have dependencies", () => {
-    const rows = Array.from({ length: 200 }, (_, at) => `- [ ] T${100 + at} a`);
-    const lines = Array.from({ length: 60 }, (_, at) => `- T100-T${199 - (at % 10)} → T200-T299`);
-    expect(edges(...rows, "## Dependencies", ...lines).filter((line) => line.startsWith("!"))).not.toEqual([]);
+    const rows = Array.from({ length: 201 }, (_, at) => `- [ ] T${100 + at} a`);
+    // Each line is ten thousand dependencies.
+    const lines = Array.from({ length: 50 }, () => "- T100-T199 → T200-T299");
+    const text = (...more: string[]) =>
+      `## Phase 1: A\n${[...rows, "## Dependencies", ...lines, ...more].join("\n")}\n`;
+    expect(parsePlan(text()).diagnostics).toEqual([]);
+    const { plan, diagnostics } = parsePlan(text("- T100 → T300"));
+    expect(plan.phases[0]?.tasks.at(-1)?.dependencies).toEqual([]);
+    expect(diagnostics.map(({ line, message }) => [line, message])).toEqual([
+      [254, "'T100 → T300' names a task beside a word for a dependency, and is not read as one"],
+    ]);
+  });
+});
+
+describe("a phase that depends on another one", () => {
+  it.each([
+    ["Phase 1", undefined],
+    ["Phase A", undefined],
+    ["phases 1 and A", undefined],
+    ["T001", undefined],
+    ["WP01", undefined],
+    ["the design", undefined],
+    ["Phase 7", "7"],
+    ["Phases 1-3, T009", "3, T009"],
+    ["WP02", "WP02"],
+    ["Phase B", "b"],
+  ])("is reported if the plan has no such phase or task: %s", (said, missing) => {
+    const phases = "## Phase 1: WP01 Setup\n- [ ] T001 a\n## Phase A: B\n- [ ] T002 b\n";
+    const { diagnostics } = parsePlan(`${phases}## Phase 2: Build\n**Depends on**: ${said}\n- [ ] T003 c\n`);
+    const found = diagnostics.filter(({ code }) => code === "DEPENDENCY_UNKNOWN");
+    expect(found.map(({ line, message }) => [line, message])).toEqual(
+      missing === undefined ? [] : [[5, `'Build' depends on ${missing}, which is not in the plan`]],
+    );
+  });
+
+  it("and the next one on that, is looked at once", () => {
+    const phase = (_: unknown, at: number) =>
+      `## Phase ${at + 1}: A\n- [ ] a (after Phase ${at})\n- [ ] b (after Phase ${at})\n`;
+    const { plan, diagnostics } = parsePlan(`## Phase 0: A\n- [ ] a\n${Array.from({ length: 30 }, phase).join("")}`);
+    expect(planOrder(plan).waves).toHaveLength(31);
+    expect(diagnostics).toEqual([]);
   });
 });
 
