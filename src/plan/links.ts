@@ -181,7 +181,7 @@ const NO_EDGE =
 function reportLabels({ id, unread, position }: TaskDraft, idOf: IdOf, { words, report }: Context): void {
   for (const { name, text } of unread) {
     const { tasks } = readDependencies(text.replace(/[[\]]/g, " "), words, (one) => idOf(one) !== undefined);
-    if (NO_EDGE.test(name) || tasks.length === 0 || !tasks.every((one) => one !== id && idOf(one))) continue;
+    if (NO_EDGE.test(name) || !tasks.every((one) => one !== id && idOf(one))) continue;
     const message = `task ${id}: '${name}: ${text}' names tasks, and the label has no meaning here`;
     const hint = "If it names what must be done first, write 'Depends on:', or add the label to the words of the plan.";
     report.warn("DEPENDENCY_UNREAD", position, message, hint);
