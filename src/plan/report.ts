@@ -65,7 +65,7 @@ function levelOf({ kind, depth, text, checkbox }: Row): number | undefined {
 }
 
 /** A task as plans write it: `Task 1.1: Name`, `T012 Name`. A sentence that names one, or a number alone, may be anything. */
-const NAMED_TASK = /^(?:\*\*|__)?(?:Task [^\s:]{1,20} *[:–—-]|T\d{3})/;
+const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3})/;
 
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
 function reportMarked({ phases, tasks, told, context }: ReadPlan, idOf: IdOf): void {

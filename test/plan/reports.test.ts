@@ -54,8 +54,8 @@ describe("an item without a checkbox", () => {
   });
 
   it.each([
-    ["\n| Task | Done |\n|---|---|\n| X | [ ] |\n| Y | - |", ["7:1 the row '| Y | - |'"]],
-    ["\n| Task | Done |\n|---|---|\n| Y | - |\n| X | [ ] |", ["6:1 the row '| Y | - |'"]],
+    ["\n| Task | Done |\n|---|---|\n| X | [ ] |\n| Y | - |", ["7:3 the row '| Y | - |'"]],
+    ["\n| Task | Done |\n|---|---|\n| Y | - |\n| X | [ ] |", ["6:3 the row '| Y | - |'"]],
     ["\n| Task | Done |\n|:-:|---|\n| X | [ ] |\n| Y | [ ] |", []],
     ["\n| Task | Done |\n|---|---|\n| X | no |\n| Y | - |", []],
   ])("is reported if it is the row of a table beside tasks: %j", (table, expected) => {
