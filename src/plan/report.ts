@@ -142,7 +142,6 @@ function reportBoxes({ placed, context: { source, words, legend, regions, rows, 
   const signs = new Set([...legend].map(({ line }) => line));
   const states = new Set(rows.flatMap(({ label, line }) => (label?.field === "status" ? [line] : [])));
   const headings = new Map(rows.flatMap((row) => (row.kind === "heading" ? [[row.line, row.text] as const] : [])));
-  const starts = new Map(rows.flatMap(({ checkbox, line }) => (checkbox ? [[line, checkbox] as const] : [])));
   let section = "before the first heading";
   for (const [line, { text }] of source.lines.entries()) {
     const title = headings.get(line);
@@ -151,13 +150,12 @@ function reportBoxes({ placed, context: { source, words, legend, regions, rows, 
     if (where === "code") continue;
     const begin = firstBox(text);
     const isAlone = begin !== undefined && isBare(text.slice(begin.end));
-    const first = starts.get(line) ?? begin;
-    const boxes = new Map([...checkboxesIn(text), ...(first ? [first] : [])].map((box) => [box.column, box]));
+    const boxes = new Map([...checkboxesIn(text), ...(begin ? [begin] : [])].map((box) => [box.column, box]));
     if (signs.has(line) || (isLegend(text, words) && !states.has(line))) continue;
     for (const { column, start, end } of boxes.values()) {
       const place = source.position(line, column);
       if (placed.has(place.offset)) continue;
-      const isStart = column === first?.column;
+      const isStart = column === begin?.column;
       // The end is enough: a line may be long, and have many boxes.
       if (!isStart && ABOUT_SIGN.test(text.slice(Math.max(0, start - 40), start))) continue;
       const reason = where ?? (isStart ? section : "in the middle of a line");

@@ -56,11 +56,10 @@ export class TreeText extends SourceText {
     const [first, last] = span;
     this.#addBetween(first);
     const start = this.lines.length;
-    const text = isText(node) ? markdownOf(node) : undefined;
-    if (!isText(node) || text === undefined || this.#written.get(placeOf(node)) === text) {
-      for (let line = first; line <= last; line += 1) this.#push(line, this.#file.text(line));
+    if (isText(node) && this.#written.get(placeOf(node)) !== markdownOf(node)) {
+      this.#addChanged(node, span, hasBox);
     } else {
-      this.#addChanged(node, text, span, hasBox);
+      for (let line = first; line <= last; line += 1) this.#push(line, this.#file.text(line));
     }
     this.#next = last + 1;
     const end = this.lines.length;
@@ -78,12 +77,12 @@ export class TreeText extends SourceText {
   }
 
   /** Adds a changed block: markers and indentation as in the file, and the text of its nodes. */
-  #addChanged(node: TextBlock, text: string, [first, last]: Span, hasBox: boolean): void {
+  #addChanged(node: TextBlock, [first, last]: Span, hasBox: boolean): void {
     const start = (node.position?.start.column ?? 1) - 1;
     const box = hasBox ? checkboxAt(this.#file.text(first), start) : undefined;
     const before = `${this.#file.text(first).slice(0, box?.end ?? start)}${box === undefined ? "" : " "}`;
     const sign = node.type === "heading" ? `${"#".repeat(node.depth)} ` : "";
-    for (const [index, part] of text.split("\n").entries()) {
+    for (const [index, part] of markdownOf(node).split("\n").entries()) {
       const line = Math.min(first + index, last);
       const indent = INDENT.exec(this.#file.text(line))?.[0] ?? "";
       this.#push(line, `${index === 0 ? `${before}${sign}` : indent}${part}`);
@@ -106,9 +105,11 @@ export class TreeText extends SourceText {
   }
 }
 
+const CONTAINERS: ReadonlySet<string> = new Set(["root", "list", "listItem", "blockquote", "table"]);
+
 /** Checks whether the text of a node is that of the blocks in it. */
 export function isContainer(node: Nodes): node is Root | List | ListItem | Blockquote | Table {
-  return /^(?:root|list|listItem|blockquote|table)$/.test(node.type);
+  return CONTAINERS.has(node.type);
 }
 
 function isText(node: Nodes): node is TextBlock {
