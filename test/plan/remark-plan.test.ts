@@ -260,6 +260,8 @@ describe("remarkPlan after transforms", () => {
     expect(file.data.plan?.phases[0]?.tasks[0]?.description).toBe("One new.\n  Two.");
     const criteria = await transformed("## Phase 1: A\n\n- [ ] **Task 1.1**: old\n  b\n  [ ] c\n", renew);
     expect(criteria.file.data.plan?.phases[0]?.tasks[0]?.acceptanceCriteria[0]?.position.line).toBe(5);
+    const second = await transformed("## Phase 1: A\n\n- [ ] **Task 1.1**: a\n\n  [x] the old\n", renew);
+    expect(second.file.data.plan?.phases[0]?.tasks[0]?.acceptanceCriteria).toMatchObject([{ text: "the new" }]);
   });
 
   it("separates blocks that are moved up", async () => {
@@ -285,6 +287,7 @@ describe("remarkPlan after transforms", () => {
     ["~~~\n- [ ] a\n~", [NEVER, OPEN]],
     ["```\n- [ ] a\nsee ``` there", [NEVER, OPEN]],
     ["```", [NEVER]],
+    ["- a\n  ```\n  - [ ] b\n \n", [NEVER, OPEN]],
     ["- a\n  ```\n  - [ ] b\n- [ ] c", [BELOW]],
     ["- a\n  ```\n  - [ ] b\n\n- [ ] c", [BELOW]],
     ["words\n\n    - [ ] a", []],
