@@ -89,6 +89,15 @@ describe("a line that explains marks", () => {
     expect(read(line, "## Notes")).toBe(`${UNKNOWN} ${unplaced}`);
   });
 
+  it("needs two marks, of which one may be empty", () => {
+    expect(read("[] pending, [!] blocked", "## Notes")).toBe("blocked pending 0");
+  });
+
+  it("is no task, also as an item of a phase", () => {
+    const text = "## Phase 1: A\n- [!] 1.1 X\n- [^] = in progress, [!] = blocked\n";
+    expect(outline(text)).toEqual(["1 A @1", "[!] 1.1 X @2"]);
+  });
+
   it("is no task that speaks of marks", () => {
     expect(outline("## Phase 1: A\n- [x] Explain - [ ] pending, [!] blocked\n")).toContain(
       "[x] 1.1 Explain - [ ] pending, [!] blocked @2",
