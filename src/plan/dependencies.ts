@@ -67,7 +67,8 @@ const WITH_DIGIT = /[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?/gu;
 
 /** A word with hyphens, which is an id if the plan has it: `US1-T03`. */
 const HYPHENED = /(?<![\p{L}\p{N}.-])[\p{L}\p{N}.]+(?:-[\p{L}\p{N}.]+)+(?![\p{L}\p{N}])/gu;
-const TWO_CODES = /^([A-Z]+)\d+-([A-Z]+)\d+$/;
+/** Two codes with different letters, which are one id and no range: `US1-T03`. */
+const TWO_CODES = /^([A-Z]+)\d+-(?!\1\d)[A-Z]+\d/;
 
 /** Reads a text about dependencies. Remarks in parentheses are ignored. */
 export function readDependencies(text: string, words: Vocabulary, isId: IsId): Named {
@@ -86,7 +87,7 @@ export function readDependencies(text: string, words: Vocabulary, isId: IsId): N
     });
   };
   take(phases, words.phaseList, (_, after, ordinal) =>
-    numbersIn((after ?? ordinal ?? "").replace(/[a-z]{3,6}/gi, keyOf), tooLong).map(keyOf),
+    numbersIn((after ?? ordinal ?? "").replace(/\p{L}+/gu, keyOf), tooLong).map(keyOf),
   );
   take(phases, LETTERED, (_, list = "") => {
     const codes = numbersIn(
@@ -95,11 +96,7 @@ export function readDependencies(text: string, words: Vocabulary, isId: IsId): N
     );
     return codes.map((code) => String.fromCharCode(Number(code)));
   });
-  take(tasks, HYPHENED, (word = "") => {
-    // Of two codes with different letters, one is no end of a range: `US1-T03`.
-    const [, head, tail] = TWO_CODES.exec(word) ?? [];
-    return isId(word) || head !== tail ? [word] : undefined;
-  });
+  take(tasks, HYPHENED, (word = "") => (isId(word) || TWO_CODES.test(word) ? [word] : undefined));
   take(tasks, IDS, (_, first = "", full, number) => {
     const last = full ?? (number === undefined ? undefined : shortEnd(first, number, isId));
     return last === undefined ? [first] : idRange(first, last, tooLong);
@@ -116,15 +113,24 @@ export function readDependencies(text: string, words: Vocabulary, isId: IsId): N
     const [before, after] = [rest.slice(Math.max(0, index - 20), index), rest.slice(index + word.length).slice(0, 20)];
     if (/^[\d.]+$/.test(word) && BEFORE_UNIT.test(after)) return [];
     if (!/^\d+$/.test(word) || (BEFORE_NUMBER.test(before) && AFTER_NUMBER.test(after))) return [word];
-    return [`${/\S{0,20}\s{0,2}$/.exec(before)?.[0]}${word}${/^\s*\S*/.exec(after)?.[0]}`.trim()];
+    const phrase = `${before.split(/[,;]|\s(?=\S)/).at(-1)}${word}${firstWord(after)}`;
+    return [phrase.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "")];
   });
   return { tasks, phases, unread: isEmpty ? said : undefined, unsure: [...new Set(unsure)], tooLong };
 }
 
+/** Returns the first word of a text, with the blanks before it. */
+function firstWord(text: string): string | undefined {
+  return text.split(/(?<=\S)\s/, 1)[0];
+}
+
 /** Returns a text without the fields behind it: `1.1 | Est: 3h`. A field that begins with an id goes on. */
 function ownField(text: string): string {
-  const [first = "", ...others] = text.split(/\s[|·]\s/);
-  return [first, ...others.filter((field) => ID_FIRST.test(field) && durationIn(field) === undefined)].join(", ");
+  const isOwn = (field: string, at: number) => at === 0 || (ID_FIRST.test(field) && durationIn(field) === undefined);
+  return text
+    .split(/\s[|·]\s/)
+    .filter(isOwn)
+    .join(", ");
 }
 
 const ID_FIRST = new RegExp(`^\\s*(?:${ANY_ID})`, "u");
@@ -134,8 +140,9 @@ const PARTS = /[,&、，和]|(?<!\p{L})(?:and|und|et|y|e|и)(?!\p{L})/iu;
 /** Returns the numbers of a list: `1-3, 5` is 1, 2, 3, 5. */
 function numbersIn(list: string, tooLong: string[]): string[] {
   return list.split(PARTS).flatMap((part) => {
-    const [first = "", last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
-    return first === "" ? [] : last === undefined ? [first] : idRange(first, last, tooLong);
+    const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
+    if (!first) return [];
+    return last === undefined ? [first] : idRange(first, last, tooLong);
   });
 }
 
@@ -160,7 +167,7 @@ function shortEnd(first: string, number: string, isId: IsId): string | undefined
 /** Splits an id before the number at its end. The number is empty if the id ends with a letter. */
 function endOf(id: string): readonly [head: string, number: string] {
   let start = id.length;
-  while (/^\d$/.test(id.charAt(start - 1))) start -= 1;
+  while (/\d/.test(id.charAt(start - 1))) start -= 1;
   return [id.slice(0, start), id.slice(start)];
 }
 
@@ -186,7 +193,7 @@ const ID = new RegExp(String.raw`^(?:${ANY_ID}|#\d+)(?:-(?:${ANY_ID}|\d+))?$`, "
 /** Between two tasks: `1.1 → 1.2, 2.1 → 2.2` are two edges. */
 const ARROW = /[→⇒]|[-=]>/;
 
-/** How far a word for a dependency may be from an id, and one id of a list from the next, in characters. */
+/** How far a word for a dependency may be from an id, in characters. */
 const NEAR = 80;
 
 const NEGATED = /(?:n['’]t|(?<!\p{L})(?:not|no longer|never|without|nicht|nie|ne|pas|no|não|non|не))\s+$/iu;
@@ -221,12 +228,16 @@ export function relationsIn(text: string, words: Vocabulary, isId: IsId, place: 
   let isDenied = false;
   for (const [index, list] of lists.entries()) {
     const last = lists[index - 1];
-    const from = Math.max(last?.end ?? 0, list.start - NEAR);
-    const between = plain.slice(from, list.start).split(END_OF_SENTENCE).at(-1) ?? "";
+    const begin = last?.end ?? 0;
+    const between =
+      plain
+        .slice(Math.max(begin, list.start - NEAR), list.start)
+        .split(END_OF_SENTENCE)
+        .at(-1) ?? "";
     const after = plain.slice(list.end, list.end + NEAR);
     const beside = words.relationBefore.exec(between);
     const isBehind = words.relationBehind.test(after);
-    const kind = isBehind ? "needs" : words.relationIn(section && last !== undefined ? between : (beside?.[0] ?? ""));
+    const kind = isBehind ? "needs" : words.relationIn(section ? between : (beside?.[0] ?? ""));
     if (kind === undefined || (!section && !list.isKnown && (place !== "line" || /[^\s.)\]}_]/.test(after)))) continue;
     const own = plain.slice(list.start, list.end);
     const lead = between.slice(0, beside?.index);
@@ -234,10 +245,11 @@ export function relationsIn(text: string, words: Vocabulary, isId: IsId, place: 
     isDenied ||= NEGATED.test(lead);
     if (NEGATED.test(lead) || (isWeak && !AUXILIARY.test(lead))) continue;
     if (list.isAmount) {
-      unsure.push(`${beside?.[0] ?? ""}${own}${/^\s*\S*/.exec(after)?.[0]}`.trim());
+      unsure.push(`${beside?.[0] ?? ""}${own}${firstWord(after)}`);
       continue;
     }
-    const isAbout = last !== undefined && (section || (from === last.end && AUXILIARY.test(lead)));
+    const isBetween = begin + between.length === list.start;
+    const isAbout = last !== undefined && (section || (isBetween && AUXILIARY.test(lead)));
     const other = isAbout ? plain.slice(last.start, last.end) : undefined;
     if (!section || isAbout)
       relations.push(kind === "needs" ? { later: other, needs: own } : { later: own, needs: other });
@@ -249,22 +261,20 @@ export function relationsIn(text: string, words: Vocabulary, isId: IsId, place: 
 
 function idLists(text: string, words: Vocabulary, isId: IsId): IdList[] {
   const lists: IdList[] = [];
-  const phases: IdList[] = [];
-  const rest = text.replace(words.phaseList, ({ length }, ...found) => {
-    const start = Number(found.at(-2));
-    phases.push({ start, end: start + length, isKnown: false, isAmount: false });
-    return " ".repeat(length);
-  });
+  const phases = [...text.matchAll(words.phaseList)].map(({ 0: { length }, index: start }) => ({
+    ...{ start, end: start + length, isKnown: false, isAmount: false },
+  }));
+  const rest = text.replace(words.phaseList, ({ length }) => " ".repeat(length));
   const ids = [...rest.matchAll(WORD)].flatMap(({ 0: word, index: start }) => {
     const end = start + word.length;
-    const isKnown = isId(word) || isId(word.replace(/^#/, ""));
+    const isKnown = isId(word) || isId(word.replace("#", ""));
     const isAmount = /^[\d.]+$/.test(word) && !AFTER_NUMBER.test(text.slice(end, end + NEAR));
-    const isRead = (isKnown || ID.test(word)) && !(isAmount && /^\d+$/.test(word));
+    const isRead = (isKnown || (ID.test(word) && durationIn(word) === undefined)) && !(isAmount && /^\d+$/.test(word));
     return isRead ? [{ start, end, isKnown, isAmount }] : [];
   });
   for (const list of [...phases, ...ids].sort((one, other) => one.start - other.start)) {
     const last = lists.at(-1);
-    if (last !== undefined && list.start - last.end <= NEAR && words.joins.test(text.slice(last.end, list.start))) {
+    if (last !== undefined && words.joins.test(text.slice(last.end, list.start))) {
       Object.assign(last, { end: list.end, isKnown: last.isKnown || list.isKnown, isAmount: list.isAmount });
     } else {
       lists.push(list);
@@ -299,10 +309,10 @@ export function readWaves(source: SourceText, regions: readonly Region[]): Reado
   return found;
 }
 
+/** Returns the waves of a text in JSON; none if it is not in JSON, or has no waves. */
 function wavesIn(json: string) {
-  if (!json.includes('"waves"')) return [];
   try {
-    return wavesSchema.safeParse(JSON.parse(json)).data?.waves ?? [];
+    return wavesSchema.parse(JSON.parse(json)).waves;
   } catch {
     return [];
   }

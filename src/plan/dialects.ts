@@ -133,9 +133,8 @@ export function legendRows(rows: readonly Row[], words: Vocabulary): ReadonlySet
   };
   for (const row of rows) {
     const { kind, text, checkbox, parent } = row;
-    const box = kind === "item" ? checkbox : undefined;
-    const said = box && words.stateIn(text);
-    if (box && /^[=:：→–—-]/.test(text) && isLegend(`[${box.mark}] ${text}`, words)) found.add(row);
+    const said = checkbox && words.stateIn(text);
+    if (checkbox && /^[=:：→–—-]/.test(text) && isLegend(`[${checkbox.mark}] ${text}`, words)) found.add(row);
     const isSign = said !== undefined && STATE_ALONE.test(text.slice(said.index + said.word.length));
     if (isSign && (run.length === 0 || run.at(-1)?.parent === parent)) run.push(row);
     else if (kind !== "text") end();
@@ -154,7 +153,7 @@ const LEGEND_ENTRY = /`?\[([^[\]]?)\]`?\s*(?:[:=→–—-]+\s*)?`?([\p{L} -]+)/
 
 /** Returns the marks and states of a line that has at least two. */
 function legendEntries(line: string, words: Vocabulary): (readonly [string, TaskState])[] {
-  if (line.indexOf("[") === line.lastIndexOf("[") || line.trimStart().startsWith("|")) return [];
+  if (line.trimStart().startsWith("|")) return [];
   const entries = [...line.matchAll(LEGEND_ENTRY)].flatMap(([, mark = "", said = ""]) => {
     const state = words.stateIn(said)?.state;
     return state === undefined ? [] : [[mark.trim(), state] as const];

@@ -19,7 +19,7 @@ export interface LinkedTask {
   readonly id: string;
   readonly position: PlanPosition;
   readonly name?: string | undefined;
-  /** The number of its item in a list, if it has no id in the source. */
+  /** The number of its item in a list. */
   readonly ordinal?: string | undefined;
   /** Reads the dependencies, on demand: a word such as `1.1-1.99` may be many ids. */
   readonly named: (isId: IsId) => readonly Named[];
@@ -61,7 +61,7 @@ export function linkDrafts(read: ReadPlan, idOf: IdOf): ReadonlyMap<string, read
       id,
       position,
       name: line.name,
-      ordinal: line.id === undefined ? ORDINAL.exec(source.text(row.line))?.[1] : undefined,
+      ordinal: ORDINAL.exec(source.text(row.line))?.[1],
       named: (isId: IsId) => [
         ...dependencies.map((said) => readDependencies(said, words, isId)),
         ...(edges.get(id) ?? []),
@@ -92,19 +92,19 @@ function readEdges({ context, tasks, told }: ReadPlan, idOf: IdOf): ReadonlyMap<
   const { words, source, rows, report } = context;
   const isId = (word: string) => idOf(word) !== undefined;
   // `US2` is no task where tasks are T001 and T002.
-  const letters = (id: string) => /^\D*/.exec(id.toLowerCase())?.[0];
+  const letters = (id: string) => id.toLowerCase().split(/\d/, 1)[0];
   const prefixes = new Set([...tasks.values()].map(({ id }) => letters(id)));
   const found = new Map<string, Named[]>();
   let edges = 0;
-  const read = (text: string, { line, column }: Row, place: Place, own?: string) => {
+  const read = (text: string, { line, column }: Row, place: Place, own: readonly string[] = []) => {
     const position = source.position(line, column);
     const { relations, unread } = relationsIn(text, words, isId, place);
-    const self = named({ tasks: own === undefined ? [] : [own] });
+    const self = named({ tasks: own });
     for (const { later, needs } of relations) {
       const needed = needs === undefined ? self : readDependencies(needs, words, isId);
-      const ids = later === undefined ? self.tasks : readDependencies(later, words, isId).tasks;
+      const ids = later === undefined ? own : readDependencies(later, words, isId).tasks;
       // A sentence may repeat the task that it is about.
-      if (later === undefined && needed.tasks.join() === own) continue;
+      if (later === undefined && needed.tasks.join() === own.join()) continue;
       edges += ids.length * needed.tasks.length;
       for (const said of edges > EDGES_MAX ? [] : ids) {
         const id = idOf(said);
@@ -121,17 +121,20 @@ function readEdges({ context, tasks, told }: ReadPlan, idOf: IdOf): ReadonlyMap<
     }
   };
   for (const { id, line, blocks, row } of tasks.values()) {
-    for (const said of [line.name, ...blocks.map((text) => `blocks ${text}`)]) read(said, row, "line", id);
+    for (const said of [line.name, ...blocks.map((text) => `blocks ${text}`)]) read(said, row, "line", [id]);
   }
   for (const row of rows) {
-    const own = ancestorsOf(row).find((above) => tasks.has(above));
+    const [own] = ancestorsOf(row).flatMap((above) => tasks.get(above) ?? []);
     const isValue = row.label === undefined ? told.has(row.line) : VALUES.has(row.label.field);
-    if (own === undefined || row.checkbox !== undefined || row.kind === "heading" || isValue) continue;
-    read(row.text, row, "description", tasks.get(own)?.id);
+    if (own === undefined || row.checkbox !== undefined || isValue) continue;
+    read(row.text, row, "description", [own.id]);
   }
   for (const { text, row } of linesAbout(context)) if (!told.has(row.line)) read(text, row, "about");
   return found;
 }
+
+/** The columns of a table that link tasks. */
+const LINKS: ReadonlySet<Field> = new Set(["dependencies", "blocks"] as const);
 
 /** Returns the lines and items below headings about dependencies, and the rows of tables with such a column as sentences. */
 function linesAbout({ rows, words }: Context): { readonly text: string; readonly row: Row }[] {
@@ -141,13 +144,17 @@ function linesAbout({ rows, words }: Context): { readonly text: string; readonly
   let header: readonly string[] | undefined;
   return rows.flatMap((row) => {
     const { kind, text, checkbox } = row;
-    const cells = kind === "cells" ? cellsOf(text) : undefined;
-    const column = header?.findIndex((cell) => /^(?:dependencies|blocks)$/.test(fieldOf(cell, words))) ?? -1;
-    const [title, value = ""] = [header?.[column], cells?.[column]];
-    header = cells && (header ?? cells);
-    if (column > 0 && /\d/.test(value)) return [{ text: `${cells?.[0]} ${title}: ${value}`, row }];
-    const isLine = (kind === "item" || kind === "text") && checkbox === undefined;
-    return isLine && ancestorsOf(row).some((above) => headings.has(above)) ? [{ text, row }] : [];
+    if (kind !== "cells") {
+      header = undefined;
+      const isLine = kind !== "heading" && checkbox === undefined;
+      return isLine && ancestorsOf(row).some((above) => headings.has(above)) ? [{ text, row }] : [];
+    }
+    const cells = cellsOf(text);
+    header ??= cells;
+    const column = header.findIndex((cell) => LINKS.has(fieldOf(cell, words)));
+    const value = cells[column] ?? "";
+    const task = cells.find((_, at) => at !== column);
+    return /\d/.test(value) ? [{ text: `${task} ${header[column]}: ${value}`, row }] : [];
   });
 }
 
@@ -174,7 +181,7 @@ const NO_EDGE =
 function reportLabels({ id, unread, position }: TaskDraft, idOf: IdOf, { words, report }: Context): void {
   for (const { name, text } of unread) {
     const { tasks } = readDependencies(text.replace(/[[\]]/g, " "), words, (one) => idOf(one) !== undefined);
-    if (NO_EDGE.test(name) || tasks.length === 0 || !tasks.every((one) => one !== id && idOf(one))) continue;
+    if (NO_EDGE.test(name) || !tasks.every((one) => one !== id && idOf(one))) continue;
     const message = `task ${id}: '${name}: ${text}' names tasks, and the label has no meaning here`;
     const hint = "If it names what must be done first, write 'Depends on:', or add the label to the words of the plan.";
     report.warn("DEPENDENCY_UNREAD", position, message, hint);
@@ -193,7 +200,7 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
     phases.flatMap((phase) => (phase.code && !known(phase.code) ? [[phase.code, phase] as const] : [])),
   );
   const names = unique(tasks.map(({ name, id }) => [name?.toLowerCase(), id]));
-  const numbers = new Map<string, string | undefined>();
+  const numbers = unique([]);
   const links = new Map<string, readonly string[]>();
   let edges = 0;
   for (const phase of phases) {
@@ -215,7 +222,8 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
         for (const other of one.tasks.flatMap((word) => codes.get(word) ?? [])) if (other !== phase) add(other.tasks);
         for (const key of new Set(one.phases)) {
           // `Phase 1.1` is a phase where the plan has it, and else means phase 1.
-          const other = keys.get(key.toLowerCase()) ?? keys.get(key.toLowerCase().replace(/\..*/, ""));
+          const written = key.toLowerCase();
+          const other = keys.get(written) ?? keys.get(written.replace(/\..*/, ""));
           if (other === undefined) unknown(`phase ${key}`);
           else if (other !== phase) add(other.tasks);
         }
@@ -238,22 +246,22 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
     }
   }
   const cycle = findCycle(links);
-  if (cycle !== undefined) {
-    const position = tasks.find(({ id }) => id === cycle[0])?.position ?? { line: 1 };
-    report.warn("DEPENDENCY_CYCLE", position, `tasks depend on each other: ${[...cycle, cycle[0]].join(" → ")}`);
+  for (const { id, position } of tasks) {
+    if (id !== cycle?.[0]) continue;
+    report.warn("DEPENDENCY_CYCLE", position, `tasks depend on each other: ${[...cycle, id].join(" → ")}`);
   }
   return links;
 }
 
 /** Returns the values by their keys; of a key that several have, undefined. */
-function unique(pairs: readonly (readonly [string | undefined, string])[]): Map<string, string | undefined> {
-  const found = new Map<string, string | undefined>();
-  for (const [key, value] of pairs) if (key !== undefined) found.set(key, found.has(key) ? undefined : value);
+function unique(pairs: readonly (readonly [string | undefined, string])[]) {
+  const found = new Map<string | undefined, string | undefined>();
+  for (const [key, value] of pairs) found.set(key, found.has(key) ? undefined : value);
   return found;
 }
 
 /** Returns the tasks whose names a text has, if it has nothing else. */
-function byName(said: Named, names: ReadonlyMap<string, string | undefined>): Named {
+function byName(said: Named, names: ReturnType<typeof unique>): Named {
   const parts = said.unread?.toLowerCase().split(/[,;]/) ?? [];
   const tasks = parts.flatMap((part) => names.get(part.replace(/["“”]/g, "").trim()) ?? []);
   return tasks.length > 0 && tasks.length === parts.length ? named({ tasks }) : said;
@@ -282,22 +290,21 @@ function reportUnread(
 
 /** Returns the tasks of a cycle, in order; undefined if there is none. */
 function findCycle(links: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
-  const state = new Map<string, "open" | "done">();
+  const isOpen = new Map<string, boolean>();
   for (const root of links.keys()) {
-    if (state.has(root)) continue;
-    state.set(root, "open");
+    isOpen.set(root, true);
     // Iterative, because a plan may have a chain of thousands of tasks.
     const path = [{ id: root, next: 0 }];
     for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
       const id = links.get(top.id)?.[top.next];
       top.next += 1;
       if (id === undefined) {
-        state.set(top.id, "done");
+        isOpen.set(top.id, false);
         path.pop();
-      } else if (state.get(id) === "open") {
+      } else if (isOpen.get(id)) {
         return path.slice(path.findIndex((step) => step.id === id)).map((step) => step.id);
-      } else if (!state.has(id)) {
-        state.set(id, "open");
+      } else if (!isOpen.has(id)) {
+        isOpen.set(id, true);
         path.push({ id, next: 0 });
       }
     }

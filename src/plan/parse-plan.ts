@@ -59,7 +59,7 @@ export function parsePlan(markdown: string, options: ParsePlanOptions = {}): Pla
   checkLength(markdown, file);
   const source = new SourceText(markdown);
   const regions = findRegions(source);
-  return readTree(parseTree(source, regions, file), markdown, source, regions, options);
+  return readTree(parseTree(source, regions, file), markdown, source, regions, { ...options, file });
 }
 
 /** Reads the tree of a source as a plan. `regions` are the lines that are not part of the tree. */
@@ -68,7 +68,7 @@ export function readTree(
   markdown: string,
   source: SourceText,
   regions: readonly Region[],
-  { file = "tasks.md", dialect: name, words: extra }: ParsePlanOptions,
+  { file, dialect: name, words: extra }: ParsePlanOptions & { readonly file: string },
 ): PlanReading {
   const dialect = chooseDialect(markdown, name);
   const words = vocabularyOf(dialect.words, extra);

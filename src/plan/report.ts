@@ -60,8 +60,8 @@ function reportTitles({ phases, context: { rows, outline, source, report } }: Re
 /** Returns the level of a heading, or of a phase in bold below all headings: a line, or an item of a list. */
 function levelOf({ kind, depth, text, checkbox }: Row): number | undefined {
   if (kind === "heading") return depth;
-  const alone = kind === "text" ? depth === -1 : kind === "item" && depth === 0 && checkbox === undefined;
-  return alone && /^\*\*phase\b/i.test(text) ? 7 : undefined;
+  const isAlone = depth === (kind === "text" ? -1 : 0) && checkbox === undefined;
+  return isAlone && /^\*\*phase\b/i.test(text) ? 7 : undefined;
 }
 
 /** A task as plans write it: `Task 1.1: Name`, `T012 Name`. A sentence that names one, or a number alone, may be anything. */
@@ -70,22 +70,21 @@ const NAMED_TASK = /^(?:\*\*|__)?(?:Task[ \t][^\s:]{1,20}[ \t]*[:–—-]|T\d{3}
 /** Reports items with a symbol in place of a checkbox, `- ✅ Task 1.1: Name`, whose task the plan has nowhere else. */
 function reportMarked({ phases, tasks, told, context }: ReadPlan, idOf: IdOf): void {
   const { rows, dialect, outline, source, words, report } = context;
-  const checklists = new Set([...tasks.keys()].flatMap(({ kind, parent }) => (kind === "item" ? [parent] : [])));
+  const checklists = new Set([...tasks.keys()].filter(({ kind }) => kind === "item").map(({ parent }) => parent));
   const empty = new Set(phases.flatMap((phase) => (phase.tasks.length === 0 ? [phase.position.line] : [])));
   const isChecklist = (parent: Row | undefined) =>
     checklists.has(parent) || (parent !== undefined && empty.has(source.position(parent.line, 0).line));
   const holders = holdersOf(rows);
   for (const row of rows) {
-    const { kind, depth, checkbox, text, line, column, parent } = row;
+    const { kind, checkbox, text, line, column, parent } = row;
     if (kind !== "item" || checkbox !== undefined || told.has(line)) continue;
     const rest = withoutLeadingMarks(text);
     const waits = holders.has(row) && readTaskLine(text, dialect.ids, outline.ids, words).dependencies !== undefined;
-    // A box that markup hides, as in `- [x]: Name`, is reported with those that have no place.
-    const isSymbol = SYMBOL.test(text) && checkboxesIn(text)[0]?.start !== 0;
+    const isSymbol = SYMBOL.test(text);
     if (rest === text && !isSymbol && !waits) continue;
     const named = outline.ids.read(rest, dialect.ids)?.id;
     if (named !== undefined && idOf(named) !== undefined) continue;
-    const isNamed = depth === 0 && named !== undefined && NAMED_TASK.test(rest);
+    const isNamed = named !== undefined && NAMED_TASK.test(rest);
     const isListed = waits || (isSymbol && isChecklist(parent));
     if (!isNamed && (!isListed || ancestorsOf(row).some((above) => tasks.has(above)))) continue;
     const message = `'${rest}' is not read as a task: it has no checkbox`;
@@ -96,9 +95,9 @@ function reportMarked({ phases, tasks, told, context }: ReadPlan, idOf: IdOf): v
 
 /** Reports the rows of tables without a checkbox beside others that have one. */
 function reportCells({ rows, source, report }: Context): void {
-  for (const [index, { kind, text, line, column, parent }] of rows.entries()) {
+  for (const [index, { kind, text, line, column }] of rows.entries()) {
     const beside = [rows[index - 1], rows[index + 1]];
-    const isTasks = beside.some((one) => one?.cells !== undefined && one.parent === parent);
+    const isTasks = beside.some((one) => one?.cells !== undefined);
     // The line below the header has only `-`.
     if (kind !== "cells" || !isTasks || /^[\s|:-]+$/.test(source.text(line + 1))) continue;
     const message = `the row '${text}' is not read as a task: it has no checkbox`;
@@ -109,8 +108,9 @@ function reportCells({ rows, source, report }: Context): void {
 
 /** Reports ids in a list of subtasks that the plan has nowhere else. */
 function reportListed({ listed, context: { words, source, report } }: ReadPlan, idOf: IdOf): void {
+  const isId = (id: string) => idOf(id) !== undefined;
   for (const { row, text } of listed) {
-    const missing = readDependencies(text, words, () => false).tasks.filter((id) => idOf(id) === undefined);
+    const missing = readDependencies(text, words, isId).tasks.filter((id) => !isId(id));
     if (missing.length === 0) continue;
     const message = `the subtasks ${missing.join(", ")} are no tasks of the plan: they have no line of their own`;
     const hint = "Write '- [ ]' and the id for each.";
@@ -142,22 +142,20 @@ function reportBoxes({ placed, context: { source, words, legend, regions, rows, 
   const signs = new Set([...legend].map(({ line }) => line));
   const states = new Set(rows.flatMap(({ label, line }) => (label?.field === "status" ? [line] : [])));
   const headings = new Map(rows.flatMap((row) => (row.kind === "heading" ? [[row.line, row.text] as const] : [])));
-  const starts = new Map(rows.flatMap(({ checkbox, line }) => (checkbox ? [[line, checkbox] as const] : [])));
   let section = "before the first heading";
   for (const [line, { text }] of source.lines.entries()) {
     const title = headings.get(line);
-    if (title !== undefined) section = `below '${title}'`;
+    if (title) section = `below '${title}'`;
     const where = hidden.get(line);
     if (where === "code") continue;
     const begin = firstBox(text);
     const isAlone = begin !== undefined && isBare(text.slice(begin.end));
-    const first = where === undefined && !isAlone ? starts.get(line) : begin;
-    const boxes = new Map([...checkboxesIn(text), ...(first ? [first] : [])].map((box) => [box.column, box]));
-    if (boxes.size === 0 || signs.has(line) || (isLegend(text, words) && !states.has(line))) continue;
+    const boxes = new Map([...checkboxesIn(text), ...(begin ? [begin] : [])].map((box) => [box.column, box]));
+    if (signs.has(line) || (isLegend(text, words) && !states.has(line))) continue;
     for (const { column, start, end } of boxes.values()) {
       const place = source.position(line, column);
       if (placed.has(place.offset)) continue;
-      const isStart = column === first?.column || column === begin?.column;
+      const isStart = column === begin?.column;
       // The end is enough: a line may be long, and have many boxes.
       if (!isStart && ABOUT_SIGN.test(text.slice(Math.max(0, start - 40), start))) continue;
       const reason = where ?? (isStart ? section : "in the middle of a line");

@@ -10,12 +10,15 @@ export interface MissingRequirement {
   readonly task: PlanTask;
 }
 
-const HEADING = /^ {0,3}(#{1,6})[ \t](.*)$/;
+const HEADING = /^ {0,3}#{1,6}[ \t]/;
 /** `Requirement 1: Log in`, `1.2 Log in`. */
 const NUMBERED_TITLE = /^\W{0,4}(?:[a-z]{1,20}[ \t]+){0,2}(\d+(?:\.\d+)*)(?![\w-])/i;
 const NUMBERED_ITEM = /^ {0,3}(\d{1,4})[.)][ \t]/;
-const CODE = /^([A-Z]+(?:-[A-Z]+)*)-?\d+(?:\.\d+)*$/i;
-const ANY_ID = /\b\d{1,6}(?:\.\d{1,6}){1,4}(?!\w)|\b[A-Z]{1,12}(?:-[A-Z]{1,12}){0,3}-?\d{1,6}(?:\.\d{1,6}){0,4}(?!\w)/g;
+/** `FR-001`, `NFR-SEC-2`, `AC1.2`. */
+const CODE = String.raw`[A-Z]{1,12}(?:-[A-Z]{1,12}){0,3}-?\d{1,6}(?:\.\d{1,6}){0,4}(?!\w)`;
+const ANY_ID = new RegExp(String.raw`\b\d{1,6}(?:\.\d{1,6}){1,4}(?!\w)|\b${CODE}`, "g");
+/** A code at the beginning of a line, and what follows it. */
+const CODED_LINE = new RegExp(`^[ \\t>#*_|\`-]{0,12}(${CODE})(.*)$`, "gm");
 
 /** Returns the requirements that tasks cite by id and that a document with ids of this kind does not have, each once. */
 export function missingRequirements({ phases }: Plan, text: string): MissingRequirement[] {
@@ -32,40 +35,20 @@ export function missingRequirements({ phases }: Plan, text: string): MissingRequ
 
 /** Reads the ids of a document: numbered titles, the numbered items below each, and ids anywhere in its text. */
 function readRequirements(text: string) {
-  const ids = new Set<string>();
-  const kinds = new Set<string>();
+  const ids = new Set([...text.matchAll(ANY_ID)].map(([id]) => id.toLowerCase()));
   /** Titles whose items have no numbers: any part of theirs may be there. */
   const unnumbered = new Set<string>();
-  let section: { readonly id: string; readonly level: number; items: number } | undefined;
-  const add = (id: string) => {
-    ids.add(id.toLowerCase());
-    kinds.add(kindOf(id) ?? "");
-  };
-  for (const line of text.split(/\r?\n/)) {
-    const [, marks = "", title = ""] = HEADING.exec(line) ?? [];
-    const id = NUMBERED_TITLE.exec(title)?.[1];
-    if (id !== undefined) {
-      add(id);
-      unnumbered.add(id);
-      section = { id, level: marks.length, items: 0 };
-    } else if (section !== undefined && marks !== "" && marks.length <= section.level) section = undefined;
-    const item = NUMBERED_ITEM.exec(line)?.[1];
-    if (section !== undefined && item !== undefined) {
-      section.items += 1;
-      unnumbered.delete(section.id);
-      // A list whose items all have the number 1 is shown with ascending ones.
-      for (const number of [item, `${section.items}`]) add(`${section.id}.${number}`);
-    }
-    for (const [found] of line.matchAll(ANY_ID)) add(found);
+  for (const { id, title } of partsOf(text)) {
+    ids.add(id);
+    if (title === undefined) unnumbered.add(id);
+    else unnumbered.delete(title);
   }
+  const kinds = new Set([...ids].map(kindOf));
   return {
     has: (id: string) => ids.has(id.toLowerCase()) || unnumbered.has(id.replace(/\.\d+$/, "")),
-    isKind: (id: string) => kinds.has(kindOf(id) ?? "none"),
+    isKind: (id: string) => kinds.has(kindOf(id)),
   };
 }
-
-/** A code such as `FR-001` at the beginning of a line, and what follows it. */
-const CODED_LINE = /^[\s>#*_|`-]{0,12}([A-Z]{1,12}(?:-[A-Z]{1,12}){0,3}-?\d{1,6}(?:\.\d{1,6}){0,4})(?!\w)(.*)$/;
 
 /**
  * Returns the titles of requirements by id, as far as the document has them: what follows the number of a heading or of an
@@ -74,31 +57,48 @@ const CODED_LINE = /^[\s>#*_|`-]{0,12}([A-Z]{1,12}(?:-[A-Z]{1,12}){0,3}-?\d{1,6}
 export function requirementTitles(text: string): ReadonlyMap<string, string> {
   const titles = new Map<string, string>();
   const add = (id: string, words: string) => {
-    const title = words.replace(/^[\s:.)\]*_|`–—-]{0,12}/, "").replace(/[\s*_|`]{1,12}$/, "");
+    const title = words.replace(/^[\s:.)\]*_|`–—-]+/, "").replace(/[\s*_|`]{1,12}$/, "");
     if (title !== "" && !titles.has(id)) titles.set(id, title);
   };
-  let section: { readonly id: string; readonly level: number; items: number } | undefined;
-  for (const line of text.split(/\r?\n/)) {
-    const [, marks = "", heading = ""] = HEADING.exec(line) ?? [];
-    const [before = "", id] = NUMBERED_TITLE.exec(heading) ?? [];
-    if (id !== undefined) {
-      add(id, heading.slice(before.length));
-      section = { id, level: marks.length, items: 0 };
-    } else if (section !== undefined && marks !== "" && marks.length <= section.level) section = undefined;
-    const [marker = "", item] = NUMBERED_ITEM.exec(line) ?? [];
-    if (section !== undefined && item !== undefined) {
-      section.items += 1;
-      // A list whose items all have the number 1 is shown with ascending ones.
-      for (const number of [item, `${section.items}`]) add(`${section.id}.${number}`, line.slice(marker.length));
-    }
-    const [, code, rest = ""] = CODED_LINE.exec(line) ?? [];
-    if (code !== undefined) add(code, rest);
-  }
+  for (const { id, words } of partsOf(text)) add(id, words);
+  for (const [, code = "", words = ""] of text.matchAll(CODED_LINE)) add(code, words);
   return titles;
 }
 
-/** Returns the letters of a code such as `FR-001`, or `number`; undefined for a text. */
-function kindOf(id: string): string | undefined {
-  if (/^\d+(?:\.\d+)*$/.test(id)) return "number";
-  return CODE.exec(id)?.[1]?.toLowerCase();
+/** A numbered title, or a numbered item below one. */
+interface Part {
+  readonly id: string;
+  /** What follows the number. */
+  readonly words: string;
+  /** The id of the title above an item. */
+  readonly title?: string;
+}
+
+function partsOf(text: string): Part[] {
+  let section: { readonly id: string; readonly level: number; items: number } | undefined;
+  return text.split(/\r?\n/).flatMap((line): Part[] => {
+    const marks = HEADING.exec(line)?.[0];
+    if (marks !== undefined) {
+      const level = marks.trim().length;
+      const title = line.slice(marks.length);
+      const [before = "", id] = NUMBERED_TITLE.exec(title) ?? [];
+      if (id === undefined) {
+        if (section !== undefined && level <= section.level) section = undefined;
+        return [];
+      }
+      section = { id, level, items: 0 };
+      return [{ id, words: title.slice(before.length) }];
+    }
+    const [marker = "", item] = NUMBERED_ITEM.exec(line) ?? [];
+    if (section === undefined || item === undefined) return [];
+    section.items += 1;
+    const { id: title, items } = section;
+    // A list whose items all have the number 1 is shown with ascending ones.
+    return [item, `${items}`].map((number) => ({ id: `${title}.${number}`, words: line.slice(marker.length), title }));
+  });
+}
+
+/** Returns the letters of a code such as `FR-001`; an empty text for a number, and a text without a number as it is. */
+function kindOf(id: string): string {
+  return id.toLowerCase().replace(/-?\d+(?:\.\d+)*$/, "");
 }

@@ -103,16 +103,15 @@ function statusEdit(
   const said = words.stateIn(text);
   if ((said?.state === "done" && !said.limited) === done) return undefined;
   const word = inCaseOf(text, words.wordFor(done ? "done" : "pending", said?.word ?? text));
-  const [emoji = "", blanks = ""] = EMOJI.exec(markdown.slice(Math.max(0, offset - 10), offset)) ?? [];
+  const [emoji = "", blanks = ""] = EMOJI.exec(markdown.slice(offset - 10, offset)) ?? [];
   const before = emoji === "" ? "" : `${done ? "✅" : "⏳"}${blanks}`;
   return { offset: offset - emoji.length, length: emoji.length + text.length, text: before + word };
 }
 
 /** Returns a word in capitals, or with a capital, if the other one is. */
 function inCaseOf(like: string, word: string): string {
-  const [first = "", ...rest] = word;
-  if (like.length > 1 && like !== like.toLowerCase() && like === like.toUpperCase()) return word.toUpperCase();
-  return /^\p{Lu}/u.test(like) ? first.toUpperCase() + rest.join("") : word;
+  if (like === like.toUpperCase()) return word.toUpperCase();
+  return /^\p{Lu}/u.test(like) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
 }
 
 function otherText(line: number): PhasegateError<"INVALID_INPUT"> {

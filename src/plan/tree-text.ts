@@ -10,7 +10,7 @@ type TextBlock = Paragraph | Heading | TableRow;
 
 /** Lines between blocks that belong to none: blank ones, and those between the rows of a table. */
 const BETWEEN = /^[\s>|:-]*$/;
-const INDENT = /^[ \t>]*/;
+const AFTER_INDENT = /[^ \t>].*/;
 
 /** The lines of a tree as a source. Its positions are those of the file. */
 export class TreeText extends SourceText {
@@ -56,17 +56,16 @@ export class TreeText extends SourceText {
     const [first, last] = span;
     this.#addBetween(first);
     const start = this.lines.length;
-    const text = isText(node) ? markdownOf(node) : undefined;
-    if (!isText(node) || text === undefined || this.#written.get(placeOf(node)) === text) {
-      for (let line = first; line <= last; line += 1) this.#push(line, this.#file.text(line));
+    if (isText(node) && this.#written.get(placeOf(node)) !== markdownOf(node)) {
+      this.#addChanged(node, span, hasBox);
     } else {
-      this.#addChanged(node, text, span, hasBox);
+      for (let line = first; line <= last; line += 1) this.#push(line, this.#file.text(line));
     }
     this.#next = last + 1;
     const end = this.lines.length;
     this.#spans.set(node, [start, end - 1]);
     const kind = kindOf(node);
-    if (kind !== undefined) this.regions.push({ kind, start, end, unclosed: this.#isUnclosed(kind, start, last) });
+    if (kind !== undefined) this.regions.push({ kind, start, end, unclosed: this.#isUnclosed(kind, span) });
   }
 
   /** Adds the lines before a block that belong to no other one; before a block that was moved up, a blank line. */
@@ -78,37 +77,37 @@ export class TreeText extends SourceText {
   }
 
   /** Adds a changed block: markers and indentation as in the file, and the text of its nodes. */
-  #addChanged(node: TextBlock, text: string, [first, last]: Span, hasBox: boolean): void {
+  #addChanged(node: TextBlock, [first, last]: Span, hasBox: boolean): void {
     const start = (node.position?.start.column ?? 1) - 1;
     const box = hasBox ? checkboxAt(this.#file.text(first), start) : undefined;
     const before = `${this.#file.text(first).slice(0, box?.end ?? start)}${box === undefined ? "" : " "}`;
     const sign = node.type === "heading" ? `${"#".repeat(node.depth)} ` : "";
-    for (const [index, part] of text.split("\n").entries()) {
+    for (const [index, part] of markdownOf(node).split("\n").entries()) {
       const line = Math.min(first + index, last);
-      const indent = INDENT.exec(this.#file.text(line))?.[0] ?? "";
+      const indent = this.#file.text(line).replace(AFTER_INDENT, "");
       this.#push(line, `${index === 0 ? `${before}${sign}` : indent}${part}`);
     }
   }
 
   #push(line: number, text: string): void {
-    this.lines.push({ text, line, offset: this.#file.lines[line]?.offset ?? 0 });
+    this.lines.push({ text, line, offset: this.#file.position(line, 0).offset });
   }
 
   /** Checks for code or a comment that ends with the file, in place of a closing line. */
-  #isUnclosed(kind: Region["kind"], start: number, last: number): boolean {
-    const lines = this.lines.slice(start);
-    if (kind === "comment") return !lines.some(({ text }) => text.includes("-->"));
-    if (lines.length > 1 && /(?:`{3}|~{3})[ \t]*$/.test(lines.at(-1)?.text ?? "")) return false;
-    return (
-      FENCE.test(lines[0]?.text ?? "") &&
-      this.#file.lines.slice(last + 1, last + 3).every(({ text }) => text.trim() === "")
-    );
+  #isUnclosed(kind: Region["kind"], [first, last]: Span): boolean {
+    const own = this.#file.lines.slice(first, last + 1);
+    if (kind === "comment") return !own.some(({ text }) => text.includes("-->"));
+    if (first < last && /(?:`{3}|~{3})[ \t]*$/.test(this.#file.text(last))) return false;
+    const after = this.#file.lines.slice(last + 1, last + 3);
+    return FENCE.test(this.#file.text(first)) && after.every(({ text }) => text.trim() === "");
   }
 }
 
+const CONTAINERS: ReadonlySet<string> = new Set(["root", "list", "listItem", "blockquote", "table"]);
+
 /** Checks whether the text of a node is that of the blocks in it. */
 export function isContainer(node: Nodes): node is Root | List | ListItem | Blockquote | Table {
-  return /^(?:root|list|listItem|blockquote|table)$/.test(node.type);
+  return CONTAINERS.has(node.type);
 }
 
 function isText(node: Nodes): node is TextBlock {
@@ -124,7 +123,7 @@ function kindOf(node: Nodes): Region["kind"] | undefined {
 }
 
 function placeOf({ type, position }: Nodes): string {
-  return `${type} ${position?.start.offset} ${position?.end.offset}`;
+  return `${type} ${JSON.stringify(position)}`;
 }
 
 /** The marks around the text of a node. */

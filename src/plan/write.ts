@@ -42,7 +42,7 @@ function phaseBlocks(phase: PlanPhase, dialect: Dialect): string[] {
 
 function taskLines(task: PlanTask, dialect: Dialect): string[] {
   const { description, estimatedTime, dependencies, requirements, files, acceptanceCriteria: criteria } = task;
-  const paragraphs = description?.split("\n").map((line) => (line.trim() === "" ? "" : `  ${line}`));
+  const paragraphs = description?.split("\n").map((line) => (line === "" ? "" : `  ${line}`));
   return [
     titleLine(task, dialect),
     ...(paragraphs === undefined ? [] : ["", ...paragraphs, ""]),
@@ -79,9 +79,9 @@ function valueLines(label: string, values: readonly string[]): string[] {
   return [`  - **${label}**:`, ...values.map((value) => `    - ${value}`)];
 }
 
-function itemLines({ text, checked, checkbox, details = [] }: PlanItem, indent: string): string[] {
+function itemLines({ text, checked, dropped, checkbox, details = [] }: PlanItem, indent: string): string[] {
   const box = checkbox === undefined ? "" : checked ? "[x] " : "[ ] ";
-  return [`${indent}- ${box}${text}`, ...details.map((detail) => `${indent}  - ${detail}`)];
+  return [`${indent}- ${box}${dropped ? `~~${text}~~` : text}`, ...details.map((detail) => `${indent}  - ${detail}`)];
 }
 
 /** Reads the text again, and throws `INVALID_INPUT` for the first part of the plan that it does not say. */
@@ -102,7 +102,7 @@ function readAgain(text: string, dialect: string): ReadonlyMap<string, string> {
 }
 
 function unsaid(part: string, value: string | undefined, read: string | undefined, dialect: string) {
-  const short = (said: string | undefined) => (said === undefined ? "nothing" : `${said.slice(0, 200)}`);
+  const short = (said: string | undefined) => (said === undefined ? "nothing" : said.slice(0, 200));
   const message = `a ${dialect} tasks.md can't say ${part}, ${short(value)}: it would be read as ${short(read)}`;
   return new PhasegateError("INVALID_INPUT", message, {
     remedy:
@@ -121,7 +121,7 @@ function partsOf({ phases }: Plan): ReadonlyMap<string, string> {
   };
   const list = (values: readonly string[]) => [...values].sort();
   const items = (all: readonly PlanItem[]) =>
-    all.map(({ text, checked, checkbox, details }) => ({ text, checked, box: checkbox !== undefined, details }));
+    all.map(({ text, checked, dropped, details }) => ({ text, checked, dropped, details }));
   add("the plan", { phases: phases.map(({ number }) => number) });
   for (const { number, written, name, goal, estimatedDuration, tasks, validationGate } of phases) {
     const gate = items(validationGate);

@@ -218,6 +218,13 @@ describe("a word for a dependency beside an id", () => {
     "\n  This task depends on 1.1.",
     "\n  - **Priority:** High | **Depends on:** 1.1 | **Est:** 3h",
     "\n  - **Depends on:** 1.1 | **Est:** 3h",
+    "\n  Depends on: 1.1 · 2 hours",
+    "\n  - Status: blocked by 1.1",
+    "\n  - Notes: needs 1.1",
+    '\n  - Needs: "1.1"',
+    "\n  - The importer needs 1.1",
+    "\n  1.2 is long done. Must wait for 1.1",
+    "\n  1.2 is long done — blocked by 1.1",
     "（1.1に依存）",
     "（1.1完了後）",
     "（需先完成任务1.1）",
@@ -241,8 +248,65 @@ describe("a word for a dependency beside an id", () => {
     "[needs design](x.md) of 1.1",
     "\n  - The lines have moved after 1.1 was done",
     "\n  - It does not depend on 1.1",
+    ": 1.2 after lunch and 1.1",
+    "; needs 2 approvals",
+    "needs T009 drivers",
+    "needs T008 and T009 drivers",
+    "needs T009/drivers",
+    "needs Phase 1 people",
+    "\n  needs T009",
+    "\n  - Effort: 2h once 1.1 is done",
+    "\n  - Done when: it works after 1.1",
+    "\n  - Owner: Ann",
+    "\n  - Mirrors: 1.3",
+    "\n  - Mirrors: 1.3, 1.1",
+    "\n  - Goes with: 1.1, 9.9",
+    "\n  - Goes with: the 2 of them",
   ])("is not read where it says something else: %s", (said) => {
     expect(edges(...tasks, `- [ ] 1.3 Y ${said}`)).toEqual([]);
+  });
+
+  it.each([
+    ["needs T001 drivers", ["1.3 < T001"]],
+    ["needs 1.1 and T009 drivers", ["1.3 < 1.1", "! DEPENDENCY_UNKNOWN 4"]],
+    ["needs T009 and 1.1, both of them", ["1.3 < 1.1", "! DEPENDENCY_UNKNOWN 4"]],
+    ["needs T009", ["! DEPENDENCY_UNKNOWN 4"]],
+    ["{needs T009}", ["! DEPENDENCY_UNKNOWN 4"]],
+    ["needs Phase 2", ["! DEPENDENCY_UNKNOWN 4"]],
+  ])("may name tasks and phases that the plan does not have: %s", (said, expected) => {
+    expect(edges("- [ ] T001 X", ...tasks.slice(0, 1), `- [ ] 1.3 Y ${said}`)).toEqual(expected);
+  });
+
+  it.each([
+    ["\n  - Builds on: 1.1", "Builds on: 1.1"],
+    ["\n  - Builds on: [1.1]", "Builds on: [1.1]"],
+    ["\n  - Builds on: 1.1-1.2", "Builds on: 1.1-1.2"],
+    ["\n  - Builds on: Phase 1.1", "Builds on: Phase 1.1"],
+  ])("may be a label without a meaning, which is reported: %s", (said, label) => {
+    const { diagnostics } = parsePlan(`## Phase 1: A\n${tasks.join("\n")}\n- [ ] 1.3 Y ${said}\n`);
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      `task 1.3: '${label}' names tasks, and the label has no meaning here`,
+    ]);
+  });
+
+  it("may be a label beside a code with hyphens", () => {
+    const rows = [1, 2, 3].map((n) => `- [ ] US1-API-${n} X`);
+    expect(edges(...rows, "  - Builds on: US1-API-2")).toEqual(["! DEPENDENCY_UNREAD 4"]);
+  });
+
+  it("is read below a heading of the task", () => {
+    expect(edges("### Task 1.1: X", "### Task 1.2: Y", "Words.", "#### Notes", "It needs 1.1.")).toEqual(["1.2 < 1.1"]);
+  });
+
+  it.each([
+    ["requires 1.1 GB of it", "requires 1.1 GB"],
+    ["requires 1.1  GB of it", "requires 1.1  GB"],
+    ["requires 1.1 G", "requires 1.1 G"],
+  ])("is quoted in the report: %s", (said, quoted) => {
+    const { diagnostics } = parsePlan(`## Phase 1: A\n${tasks.join("\n")}\n- [ ] 1.3 Y; ${said}\n`);
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      `'${quoted}' names a task beside a word for a dependency, and is not read as one`,
+    ]);
   });
 
   it("is reported beside an amount in brackets, which is no dependency", () => {
@@ -291,17 +355,66 @@ describe("a plain number", () => {
     (said) => expect(edges(...tasks, `- [ ] 4 Y\n  - ${said}`)).toEqual(["4 < 1,2"]),
   );
 
+  it.each([
+    ["20 days", []],
+    ["2 min", []],
+    ["1.2 GB", []],
+    ["v20 days", ["v20"]],
+    ["20x days", ["20x"]],
+    ["a12 people", ["a12"]],
+    ['«"12 people"»', ["12 people"]],
+    ["12 people in it", ["12 people"]],
+    ["approval of 12 people", ["of 12 people"]],
+    ["approval of  12, as said", ["of  12"]],
+    ["approval of 12 (see below)", ["of 12"]],
+    ["2 hôtels", ["2 hôtels"]],
+    ["react@20", ["react@20"]],
+    ["12 people, 12 people, 7", ["12 people", "7"]],
+    ["the vote of 12 representatives-of-the-people", ["of 12 representatives-of"]],
+  ])("or a word with one, behind a task, is reported with the words beside it: %s", (said, expected) => {
+    const rows = ["- [ ] 1.1 X", "- [ ] 1.2 Y", `  - Depends on: 1.1, ${said}`];
+    const { plan, diagnostics } = parsePlan(`## Phase 1: A\n${rows.join("\n")}\n`);
+    expect(plan.phases[0]?.tasks[1]?.dependencies).toEqual(["1.1"]);
+    const list = expected.map((word) => `'${word}'`).join(", ");
+    expect(diagnostics.map(({ message }) => message)).toEqual(
+      list === "" ? [] : [`task 1.2: its dependencies name ${list}, which is the id of no task`],
+    );
+  });
+
+  it.each([
+    ["2-3", ["4 < 2,3"]],
+    ["3-5", ["4 < 3", "! DEPENDENCY_UNKNOWN 5", "! DEPENDENCY_SELF 5"]],
+    // Of none of these has the plan a task.
+    ["6-9", ["! DEPENDENCY_UNREAD 5"]],
+    ["1, 9", ["4 < 1", "! DEPENDENCY_UNKNOWN 5"]],
+    ["approval of 3", ["! DEPENDENCY_UNREAD 5"]],
+    ["the approval by at least 3", ["! DEPENDENCY_UNREAD 5"]],
+    ["the clients and 3", ["4 < 3"]],
+  ])("is looked up in the plan: %s", (said, expected) => {
+    expect(edges(...tasks, "- [ ] 4 Y", `  - Depends on: ${said}`)).toEqual(expected);
+  });
+
+  it("with a noun behind it counts something, also where a task has it", () => {
+    const rows = Array.from({ length: 12 }, (_, at) => `- [ ] ${at + 1} X`);
+    expect(edges(...rows, "- [ ] 13 Y; needs 12 approvals")).toEqual([]);
+    expect(edges("- [ ] 9a. X", "- [ ] 9b. Y, needs 9a drivers")).toEqual(["9b < 9a"]);
+  });
+
   it("is that of an item in a list without ids", () => {
     expect(edges("1. [x] Find", "2. [ ] Fix (needs 1)", "3. [ ] Ship (after step 2)")).toEqual([
       "1.2 < 1.1",
       "1.3 < 1.2",
     ]);
     expect(edges("1. [x] Find", "1. [ ] Fix", "1. [ ] Ship (needs 1)")).toEqual(["! DEPENDENCY_UNKNOWN 4"]);
+    expect(edges("- [ ] Write part 2. Then stop", "- [ ] Ship (needs 2)")).toEqual(["! DEPENDENCY_UNKNOWN 3"]);
+    const many = Array.from({ length: 12 }, (_, at) => `${at + 1}. [ ] Find the owner of ${"abcdefghijkl"[at]}`);
+    expect(edges(...many, "13. [ ] Ship (needs 12)")).toEqual(["1.13 < 1.12"]);
+    expect(edges("4. [ ] 3.4 Find", "5. [ ] 3.5 Fix (needs 4)")).toEqual(["3.5 < 3.4"]);
   });
 });
 
 describe("what a dependency names", () => {
-  it.each(["A1", "**B1**", "S1.1", "RC1", "P0-1", "FE-1"])("is an id of the plan: %s", (first) => {
+  it.each(["A1", "**B1**", "S1.1", "RC1", "P0-1", "FE-1", "US1-API-2"])("is an id of the plan: %s", (first) => {
     const id = first.replaceAll("*", "");
     expect(edges("- [ ] Kickoff", "- [ ] Write", `- [ ] ${first} X`, `- [ ] Y, needs ${id}`)).toEqual([`1.4 < ${id}`]);
   });
@@ -309,6 +422,14 @@ describe("what a dependency names", () => {
   it("may be the number of an issue", () => {
     expect(edges("- [ ] #301 X", "- [ ] #304 Y (needs #301)")).toEqual(["304 < 301"]);
     expect(edges("- [ ] #301 X", "- [ ] #304 Y")).toEqual([]);
+    expect(edges("- [ ] #301 X", "- [ ] #304 Y needs #301 to be merged")).toEqual(["304 < 301"]);
+  });
+
+  it("is no code if no line begins with it", () => {
+    const { plan } = parsePlan("## Phase 1: A\n- [ ] A1 X\n- [ ] B7 vitamins\n- [ ] Y, needs A1 or B2\n");
+    expect(plan.phases[0]?.tasks.map(({ id, name }) => `${id} ${name}`)).toEqual([
+      ...["A1 X", "1.2 B7 vitamins", "1.3 Y, needs A1 or B2"],
+    ]);
   });
 
   it("may be the name of a task, if only one has it", () => {
@@ -316,6 +437,59 @@ describe("what a dependency names", () => {
     expect(edges("- [ ] Fonts", "- [ ] Fonts", "- [ ] Build", "  - Blocked by: fonts")).toEqual([
       "! DEPENDENCY_UNREAD 4",
     ]);
+    const tasks = ["- [ ] Fonts", "- [ ] Colors", "- [ ] Build"];
+    expect(edges(...tasks, "  - Blocked by: fonts, “Colors”")).toEqual(["1.3 < 1.1,1.2"]);
+    expect(edges(...tasks, "  - Blocked by: fonts, the moon")).toEqual(["! DEPENDENCY_UNREAD 4"]);
+  });
+
+  it("is found in any case, unless two ids differ only in case", () => {
+    const rows = (...ids: string[]) => ids.map((id) => `- [ ] Task ${id}: X`);
+    expect(edges(...rows("a1", "b1"), "  - Depends on: A1")).toEqual(["b1 < a1"]);
+    expect(edges(...rows("A1", "B1"), "  - Depends on: a1")).toEqual(["B1 < A1"]);
+    expect(edges(...rows("a1", "A1", "b1"), "  - Depends on: A1")).toEqual(["b1 < A1"]);
+    expect(edges(...rows("A1", "a1", "b1"), "  - Depends on: A1")).toEqual(["b1 < A1"]);
+    expect(edges(...rows("A1", "a1", "b1"), "  - Depends on: a1")).toEqual(["b1 < a1"]);
+  });
+
+  it.each([
+    ["WP01", ["T001", "T002"], 0],
+    ["WP01, T003", ["T001", "T002", "T003"], 0],
+    // Its own phase, without itself.
+    ["MX-5", [], 0],
+    ["WP02", [], 1],
+    ["WP03", [], 1],
+    // The title only mentions a task.
+    ["T001", ["T001"], 0],
+  ])("may be the code in the title of a phase: %s", (said, expected, unknown) => {
+    const text = `## Phase 1: WP01 Setup
+- [ ] T001 a
+- [ ] T002 b
+## Phase 2: After T001, and preWP02
+- [ ] T003 c
+## Phase 3: WP03b
+- [ ] T004 d
+## Phase 4: Build (MX-5)
+- [ ] T008 e
+- [ ] T009 f
+  - Depends on: ${said}
+`;
+    expect(taskOf(text, "T009").dependencies).toEqual(expected);
+    expect(parsePlan(text).diagnostics).toHaveLength(unknown);
+  });
+
+  it("is the first of two phases with a number, and the phase of a part", () => {
+    const text = (said: string) =>
+      `## Phase 1: A\n- [ ] T001 a\n## Phase 1: B\n- [ ] T002 b\n## Phase 2: C\n- [ ] T003 c\n  - Depends on: ${said}\n`;
+    expect(taskOf(text("Phase 1"), "T003").dependencies).toEqual(["T001"]);
+    expect(taskOf(text("Phase 1.12"), "T003").dependencies).toEqual(["T001"]);
+  });
+
+  it("is reported up to the tenth unknown word", () => {
+    const words = Array.from({ length: 12 }, (_, at) => `x${at}`);
+    const { diagnostics } = parsePlan(`## Phase 1: A\n- [ ] T001 a\n- [ ] T002 b\n  - Depends on: T001, ${words}\n`);
+    expect(diagnostics[0]?.message).toContain(
+      " name 'x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7', 'x8', 'x9', which",
+    );
   });
 });
 
@@ -338,16 +512,94 @@ describe("a line about dependencies", () => {
     ["T009 depends on T001", ["! DEPENDENCY_UNKNOWN 6"]],
     ["After T001, start T002", ["! DEPENDENCY_UNREAD 6"]],
     ["\n| Task | Depends on |\n|---|---|\n| T001 | - |\n| T002 | T001 |", ["T002 < T001"]],
+    ["T001 → T002, T003", ["T002 < T001", "T003 < T001"]],
+    ["T001 -> T002, T001 => T003", ["T002 < T001", "T003 < T001"]],
+    ["T001 → T002, T003 → later", ["T002 < T001", "! DEPENDENCY_UNREAD 6"]],
+    ["[T001](before.md) and [T002](then.md)", []],
+    ["T001 and T002 share a file", []],
+    ["T002 does not wait for T001", []],
+    ["T002 doesn't block T001", []],
+    ["T001 was not easy, and must be done before T002", ["T002 < T001"]],
+    ["After T001, start T009", ["! DEPENDENCY_UNREAD 6"]],
+    ["T001 runs before lunch. T002 is big", ["! DEPENDENCY_UNREAD 6"]],
+    ["T001 runs before lunch — T002 is big", ["! DEPENDENCY_UNREAD 6"]],
+    ["T001 comes before v0.2 of T002", ["T002 < T001"]],
+    [`T003 needs T001 (${"it makes tables, ".repeat(6)}), T002`, ["T003 < T001,T002"]],
+    ["T003 needs T002 and Phase 2", ["T003 < T002", "! DEPENDENCY_UNKNOWN 4"]],
+    ["T003 needs Phase 2 and T002", ["T003 < T002", "! DEPENDENCY_UNKNOWN 4"]],
+    ["US1 (Phase 2): depends on the foundation", []],
+    ["T001 → t009", ["! DEPENDENCY_UNKNOWN 6"]],
+    ["\nT002 needs T001", ["T002 < T001"]],
+    ["\n### All of them\n- T002 needs T001", ["T002 < T001"]],
+    ["\n| Needs | Task |\n|---|---|\n| T001 | T002 |", ["T002 < T001"]],
+    ["\n| Task | Blocks |\n|---|---|\n| T001 | T002 |", ["T002 < T001"]],
+    ["\n| Task | Status |\n|---|---|\n| T001 | after T002 |", []],
+    ["\n| Task | Needs |\n|---|---|\n| T001 | - |\n\nAll:\n\n| Task | By |\n|---|---|\n| T002 | T001 |", []],
   ])("is read, or reported: %j", (line, expected) => {
     expect(
       edges("- [ ] T001 X", "- [ ] T002 Y", "- [ ] T003 Z", "## Dependencies", `- ${line}`.replace(/^- \n/, "\n")),
     ).toEqual(expected);
   });
 
+  it.each(["Abhängigkeiten", "Prerequisites", "Task dependencies", "Dependency graph"])("stands below: %s", (title) => {
+    expect(edges("- [ ] T001 X", "- [ ] T002 Y", `## ${title}`, "- T001 → T002")).toEqual(["T002 < T001"]);
+    expect(edges("- [ ] T001 X", "- [ ] T002 Y", "## Notes", "- T001 → T002")).toEqual([]);
+  });
+
+  it("is no task, and no line of a task", () => {
+    const rows = ["- [ ] T001 X", "- [ ] T002 Y", "- [ ] T003 Bump dependencies"];
+    expect(edges(...rows, "  - T001 comes before lunch. T002 is big")).toEqual([]);
+    const phase = (...own: string[]) => [
+      ...rows,
+      "## Phase 2: Dependencies",
+      "- [ ] T004 Move T001 before T002",
+      ...own,
+    ];
+    expect(edges(...phase("  - **Dependencies**: T003"))).toEqual(["T004 < T003"]);
+  });
+
   it("does not name more tasks than a plan may have dependencies", () => {
-    const rows = Array.from({ length: 200 }, (_, at) => `- [ ] T${100 + at} a`);
-    const lines = Array.from({ length: 60 }, (_, at) => `- T100-T${199 - (at % 10)} → T200-T299`);
-    expect(edges(...rows, "## Dependencies", ...lines).filter((line) => line.startsWith("!"))).not.toEqual([]);
+    const rows = Array.from({ length: 201 }, (_, at) => `- [ ] T${100 + at} a`);
+    // Each line is ten thousand dependencies.
+    const lines = Array.from({ length: 50 }, () => "- T100-T199 → T200-T299");
+    const text = (...more: string[]) =>
+      `## Phase 1: A\n${[...rows, "## Dependencies", ...lines, ...more].join("\n")}\n`;
+    expect(parsePlan(text()).diagnostics).toEqual([]);
+    const { plan, diagnostics } = parsePlan(text("- T100 → T300"));
+    expect(plan.phases[0]?.tasks.at(-1)?.dependencies).toEqual([]);
+    expect(diagnostics.map(({ line, message }) => [line, message])).toEqual([
+      [254, "'T100 → T300' names a task beside a word for a dependency, and is not read as one"],
+    ]);
+  });
+});
+
+describe("a phase that depends on another one", () => {
+  it.each([
+    ["Phase 1", undefined],
+    ["Phase A", undefined],
+    ["phases 1 and A", undefined],
+    ["T001", undefined],
+    ["WP01", undefined],
+    ["the design", undefined],
+    ["Phase 7", "7"],
+    ["Phases 1-3, T009", "3, T009"],
+    ["WP02", "WP02"],
+    ["Phase B", "b"],
+  ])("is reported if the plan has no such phase or task: %s", (said, missing) => {
+    const phases = "## Phase 1: WP01 Setup\n- [ ] T001 a\n## Phase A: B\n- [ ] T002 b\n";
+    const { diagnostics } = parsePlan(`${phases}## Phase 2: Build\n**Depends on**: ${said}\n- [ ] T003 c\n`);
+    const found = diagnostics.filter(({ code }) => code === "DEPENDENCY_UNKNOWN");
+    expect(found.map(({ line, message }) => [line, message])).toEqual(
+      missing === undefined ? [] : [[5, `'Build' depends on ${missing}, which is not in the plan`]],
+    );
+  });
+
+  it("and the next one on that, is looked at once", () => {
+    const phase = (_: unknown, at: number) =>
+      `## Phase ${at + 1}: A\n- [ ] a (after Phase ${at})\n- [ ] b (after Phase ${at})\n`;
+    const { plan, diagnostics } = parsePlan(`## Phase 0: A\n- [ ] a\n${Array.from({ length: 30 }, phase).join("")}`);
+    expect(planOrder(plan).waves).toHaveLength(31);
+    expect(diagnostics).toEqual([]);
   });
 });
 

@@ -225,6 +225,83 @@ describe("remarkPlan after transforms", () => {
     ]);
   });
 
+  /** Writes `new` in place of `old` into all texts. */
+  const renew = (tree: Root) =>
+    visit(tree, (node) => {
+      if (node.type === "text") node.value = node.value.replace("old", "new");
+    });
+
+  it.each([
+    ["## Phase 1: old\n\n- [ ] **Task 1.1**: a\n", ["1 new @1", "[ ] 1.1 a @3"]],
+    ["Phase 1: old\n---\n\n- [ ] **Task 1.1**: a\n", ["1 new @1", "[ ] 1.1 a @4"]],
+    ["## Phase 1: P\n\n- [ ] **Task 1.1**: the old\n", ["1 P @1", "[ ] 1.1 the new @3"]],
+    ["## Phase 1: P\n\n- [x] [Write](a.md) the old\n", ["1 P @1", "[x] 1.1 [Write](a.md) the new @3"]],
+    ["## Phase 1: P\n\n> 1. [x] **Task 1.1**: the old\n", ["1 P @1", "[x] 1.1 the new @3"]],
+    ["## Phase 1: P\n\n- [ ] **Task 1.1**: a\n\n  [x] the old\n", ["1 P @1", "[ ] 1.1 a @3 1/1"]],
+    ["## Phase 1: P\n\n- [ ] **Task 1.1**: the old\n  thing\n  [x] and one\n", ["1 P @1", "[ ] 1.1 the new @3 1/1"]],
+    ["## Phase 1: P\n\n- [ ] **Task 1.1**: the old  \n  [x] thing\n", ["1 P @1", "[ ] 1.1 the new @3 1/1"]],
+    ["## Phase 1: P\n\n| Task | Done |\n|---|---|\n| the old | [x] |\n", ["1 P @1", "[x] 1.1 the new @5"]],
+  ])("reads a changed text in its place: %j", async (text, expected) => {
+    const { outline } = await transformed(text, renew);
+    expect(outline).toEqual(expected);
+  });
+
+  it.each([true, false])("reads the marks around a changed text (remark-gfm: %s)", async (gfm) => {
+    const name = "Use **a** *b* `c` [d](e.md) ~~f~~ **the old one**";
+    const { file } = await transformed(`## Phase 1: A\n\n- [x] Task 1.1: ${name}\n`, renew, gfm);
+    expect(file.data.plan?.phases[0]?.tasks).toMatchObject([
+      { name: "Use **a** *b* `c` [d](e.md) ~~f~~ **the new one**", state: "done", checkbox: { mark: "x" } },
+    ]);
+  });
+
+  it("keeps the lines and the indentation of a changed text", async () => {
+    const text = "## Phase 1: A\n\n- [ ] **Task 1.1**: a\n\n  One old.\n    Two.\n";
+    const { file } = await transformed(text, renew);
+    expect(file.data.plan?.phases[0]?.tasks[0]?.description).toBe("One new.\n  Two.");
+    const criteria = await transformed("## Phase 1: A\n\n- [ ] **Task 1.1**: old\n  b\n  [ ] c\n", renew);
+    expect(criteria.file.data.plan?.phases[0]?.tasks[0]?.acceptanceCriteria[0]?.position.line).toBe(5);
+    const second = await transformed("## Phase 1: A\n\n- [ ] **Task 1.1**: a\n\n  [x] the old\n", renew);
+    expect(second.file.data.plan?.phases[0]?.tasks[0]?.acceptanceCriteria).toMatchObject([{ text: "the new" }]);
+  });
+
+  it("separates blocks that are moved up", async () => {
+    const text = "## Phase 1: A\n\n- [ ] **Task 1.1**: a\n\n  One.\n\n  Two.\n";
+    const { file } = await transformed(text, (tree) => {
+      visit(tree, (node) => node.type === "listItem" && node.children.push(...node.children.splice(1, 1)));
+    });
+    expect(file.data.plan?.phases[0]?.tasks[0]?.description).toBe("Two.\n\nOne.");
+  });
+
+  const NEVER = "fence-unclosed";
+  const HIDDEN = "in a comment";
+  const OPEN = "in code that is never closed";
+  const BELOW = "below 'N'";
+
+  it.each([
+    ["```\n- [ ] a\n```", []],
+    ["```\n- [ ] a\n```  ", []],
+    ["~~~\n- [ ] a\n~~~", []],
+    ["```\n- [ ] a", [NEVER, OPEN]],
+    ["```\n- [ ] a\n\n", [NEVER, OPEN]],
+    ["```\n- [ ] a\n``", [NEVER, OPEN]],
+    ["~~~\n- [ ] a\n~", [NEVER, OPEN]],
+    ["```\n- [ ] a\nsee ``` there", [NEVER, OPEN]],
+    ["```", [NEVER]],
+    ["- a\n  ```\n  - [ ] b\n \n", [NEVER, OPEN]],
+    ["- a\n  ```\n  - [ ] b\n- [ ] c", [BELOW]],
+    ["- a\n  ```\n  - [ ] b\n\n- [ ] c", [BELOW]],
+    ["words\n\n    - [ ] a", []],
+    ["<!--\n- [ ] a\n-->", [HIDDEN]],
+    ["<!--\n- [ ] a", [NEVER, HIDDEN]],
+    ["<pre>\n- [ ] a\n</pre>", []],
+    ["<div>\n- [ ] a\n</div>", [BELOW]],
+  ])("says where a checkbox is that is not read: %j", async (text, expected) => {
+    const { file } = await transformed(`## Phase 1: A\n\n- [ ] **Task 1.1**: a\n\n## N\n\n${text}\n`, () => {});
+    expect(
+      file.messages.map(({ ruleId, reason }) => (ruleId === NEVER ? NEVER : /gate, (.+) \(/.exec(reason)?.[1])),
+    ).toEqual(expected);
+  });
+
   const folder = new URL("./recorded/", import.meta.url);
 
   it.each(readdirSync(folder))("reads %s as parsePlan does", async (name) => {

@@ -35,7 +35,10 @@ describe("a requirement that a task cites", () => {
     ["1.1 – 1.2", []],
     // The items below the second title have no numbers: any of them may be there.
     ["2.1, 2.9", []],
+    ["2.12", []],
     ["2.1.1", ["2.1.1"]],
+    ["3.1.4", []],
+    ["3.1.4.5", ["3.1.4.5"]],
     ["3.1", []],
     ["3.2", ["3.2"]],
     ["4", ["4"]],
@@ -45,6 +48,8 @@ describe("a requirement that a task cites", () => {
     ["NFR-2, AC-7, AC-8", ["AC-8"]],
     // Of these there are none in the document, so that they may be in another one.
     ["US-1", []],
+    ["FR-7–9", []],
+    ["9.1-9.2a", []],
     ["it is fast", []],
   ])("is missing from the document, or not: %s", (cited, expected) => {
     expect(missing(cited)).toEqual(expected);
@@ -66,6 +71,17 @@ describe("a requirement that a task cites", () => {
     ["seven marks are no heading", "####### 1 A\n## 2 B\n", "1", ["1"]],
     ["three words before a number make it a part of a sentence", "## all of the 1\n## 2 B\n", "1", ["1"]],
     ["a number that goes on as a word is none", "## 1st\n## 2 B\n", "1", ["1"]],
+    ["a number may have several digits", "## Requirement 12: A\n", "12, 13", ["13"]],
+    ["a title may begin with marks", "###### [**7** A\n", "7, 8", ["8"]],
+    ["a word stands before a number, with any blanks", "## User  requirement\t7 A\n", "7, 8", ["8"]],
+    ["blanks before the marks do not make a heading lower", "   ## 1 A\n### Other\n2. y\n", "1.2, 1.3", ["1.3"]],
+    ["codes of one kind may differ in length", "FR-001\n", "FR-120", ["FR-120"]],
+    ["an item may have several digits", "## 1 A\n12. y\n", "1.12, 1.13", ["1.13"]],
+    ["a number may stand anywhere", "See 12.34.56, 1.2\n", "12.34.56, 12.34, 1.2", ["12.34"]],
+    ["a number that goes on as a word does not count", "See 1.2b, 1.3\n", "1.2", ["1.2"]],
+    ["a code may have parts", "See NFR-SEC-12.34, AC12.3.\n", "NFR-SEC-12.34, NFR-SEC-12, AC12.3", ["NFR-SEC-12"]],
+    ["letters are of one kind without the hyphen", "See FR1\n", "FR-2, FR1, NFR-1", ["FR-2"]],
+    ["an item needs a title above", "1. x\n## 1 A\n1. x\n", "1.1, 1.2", ["1.2"]],
     ["lines may end as on Windows", "## 1 A\r\n1. x\r\n", "1.2", ["1.2"]],
   ])("%s", (_, document, cited, expected) => {
     expect(missing(cited, document)).toEqual(expected);
@@ -97,6 +113,15 @@ describe("requirementTitles", () => {
         ["1.1", "y"],
       ],
     ],
+    [
+      "a code may have parts",
+      "- **NFR-SEC-12.34** a\nAC12: b\n",
+      [
+        ["NFR-SEC-12.34", "a"],
+        ["AC12", "b"],
+      ],
+    ],
+    ["marks before a title are no part of it", "## 1 -- [x] A\n", [["1", "[x] A"]]],
     ["a code in a quote or a list counts", "> - `FR-1` – a\n", [["FR-1", "a"]]],
     ["a code that goes on as a word does not", "FR-1a b\n", []],
     ["one in the middle of a line does not", "See FR-1 b\n", []],

@@ -52,6 +52,23 @@ describe("tickTask", () => {
     expect(tickTask(text, plan, "1.1", { criteria: true })).toBe(text.replace("[ ]", "[x]"));
   });
 
+  it.each([
+    ["Pending", "Done"],
+    ["PENDING", "DONE"],
+    ["in Progress", "done"],
+    ["⏳ Pending", "✅ Done"],
+    ["⏳Pending", "✅Done"],
+    ["⏳  pending", "✅  done"],
+    ["未着手", "完了"],
+    ["offen", "fertig"],
+    ["ausstehend", "fertig"],
+    ["Wartend", "Done"],
+  ])("writes the word for done as the other one is written: %s", (before, after) => {
+    const text = (word: string) => `## Phase 1: A\n### Task 1.1: a\n**Status:** ${word}\n`;
+    const { plan } = parsePlan(text(before), { words: { pending: ["wartend"] } });
+    expect(tickTask(text(before), plan, "1.1")).toBe(text(after));
+  });
+
   it("refuses an unknown id, and a text that differs from the plan's", () => {
     const { plan } = parsePlan(TEXT);
     const refusal = (field: string, remedy: string) =>
@@ -63,6 +80,14 @@ describe("tickTask", () => {
     expect(() => tickTask(TEXT, plan, "something else")).toThrowError(refusal("taskId", "Use the id"));
     expect(() => tickTask(`# New\n${TEXT}`, plan, "1.1")).toThrowError(refusal("markdown", "parsePlan"));
     expect(() => tickTask(TEXT.replace("[~]", "[x]"), plan, "1.2")).toThrowError(refusal("markdown", "parsePlan"));
+  });
+});
+
+describe("parsePlan", () => {
+  it("is told the name of the source, and refuses one that is too long", () => {
+    expect(parsePlan("## Phase 1: A\n- [?] a\n").diagnostics).toMatchObject([{ file: "tasks.md" }]);
+    expect(parsePlan("## Phase 1: A\n- [?] a\n", { file: "b.md" }).diagnostics).toMatchObject([{ file: "b.md" }]);
+    expect(() => parsePlan(" ".repeat(5 * 1024 * 1024 + 1))).toThrowError("has more than 5242880 characters");
   });
 });
 
@@ -105,6 +130,28 @@ describe("built-in parsers", () => {
       expect(ticked).toBe(text.replace("pending", "done"));
     },
   );
+
+  it.each([
+    ['{"tasks": [{"id": 1, "title": "A"}]}', "tasks.md", "task-master"],
+    ['\uFEFF\n {\n "tasks": [{"id": 1, "title": "A"}]}', "tasks.md", "task-master"],
+    ['{"tasks":[{"id": 1, "title": "A"}]}', "", "task-master"],
+    ["# Plan\n- [ ] a\n", "tasks.json.md", "plain"],
+    ["{draft}\n# Plan\n- [ ] a\n", "tasks.md", "plain"],
+    ['# Plan\n- [ ] write {"a": 1}\n', "tasks.md", "plain"],
+  ])("know a tasks.json by its name or how it begins: %j in %s", (text, file, dialect) => {
+    expect(builtInParsers.markdown?.parse(text, file).plan.dialect).toBe(dialect);
+  });
+
+  it.each([
+    ["{}", "tasks.md"],
+    ["- [ ] a", "tasks.json"],
+    ["- [ ] a", "TASKS.JSON"],
+  ])("say what a tasks.json lacks: %j in %s", (text, file) => {
+    expect(() => builtInParsers.markdown?.parse(text, file)).toThrowError(/JSON|tasks/);
+    expect(() => builtInParsers.markdown?.parse(text, file)).toThrowError(
+      expect.objectContaining({ message: expect.not.stringContaining("no phase") }),
+    );
+  });
 
   it("read a source in their dialect, with its name in errors", () => {
     const text = "## Phase 1: A\n- [ ] T001 a\n";
