@@ -102,11 +102,10 @@ const MARKS: ReadonlyMap<string, TaskState> = new Map<string, TaskState>([
 
 /** Returns the meaning of marks in a source. `items` are those of its legend. */
 export function marksOf(source: SourceText, items: ReadonlySet<Row>, { tilde }: Dialect, words: Vocabulary): Marks {
-  const legend = new Map(source.lines.flatMap(({ text }) => legendEntries(text, words)));
-  for (const { text, checkbox } of items) {
-    const state = words.stateIn(text)?.state;
-    if (state !== undefined && checkbox !== undefined) legend.set(checkbox.mark, state);
-  }
+  const legend = new Map<string | undefined, TaskState | undefined>([
+    ...source.lines.flatMap(({ text }) => legendEntries(text, words)),
+    ...[...items].map(({ text, checkbox }) => [checkbox?.mark, words.stateIn(text)?.state] as const),
+  ]);
   return (mark) => {
     if (isTicked(mark)) return "done";
     if (isOpen(mark)) return "pending";
@@ -136,9 +135,9 @@ export function legendRows(rows: readonly Row[], words: Vocabulary): ReadonlySet
     const said = checkbox && words.stateIn(text);
     if (checkbox && /^[=:：→–—-]/.test(text) && isLegend(`[${checkbox.mark}] ${text}`, words)) found.add(row);
     const isSign = said !== undefined && STATE_ALONE.test(text.slice(said.index + said.word.length));
-    if (isSign && (run.length === 0 || run.at(-1)?.parent === parent)) run.push(row);
+    if (isSign && (run.at(-1) ?? row).parent === parent) run.push(row);
     else if (kind !== "text") end();
-    if (kind === "heading" || (row.label !== undefined && checkbox === undefined)) title = text;
+    if (kind === "heading" || row.label !== undefined) title = text;
   }
   end();
   return found;
