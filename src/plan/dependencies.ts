@@ -114,7 +114,7 @@ export function readDependencies(text: string, words: Vocabulary, isId: IsId): N
     if (/^[\d.]+$/.test(word) && BEFORE_UNIT.test(after)) return [];
     if (!/^\d+$/.test(word) || (BEFORE_NUMBER.test(before) && AFTER_NUMBER.test(after))) return [word];
     const phrase = `${before.split(/[,;]|\s(?=\S)/).at(-1)}${word}${firstWord(after)}`;
-    return [phrase.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "")];
+    return /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/u.exec(phrase) ?? [];
   });
   return { tasks, phases, unread: isEmpty ? said : undefined, unsure: [...new Set(unsure)], tooLong };
 }

@@ -98,7 +98,9 @@ function partsOf(text: string): Part[] {
   });
 }
 
-/** Returns the letters of a code such as `FR-001`; an empty text for a number, and a text without a number as it is. */
+/** Returns the letters of a code such as `FR-001`; an empty text for a number, and another text as it is. */
 function kindOf(id: string): string {
-  return id.toLowerCase().replace(/-?\d+(?:\.\d+)*$/, "");
+  const text = id.toLowerCase();
+  const code = /^(?:([a-z]+(?:-[a-z]+)*)-?)?\d+(?:\.\d+)*$/.exec(text);
+  return code === null ? text : (code[1] ?? "");
 }
