@@ -54,7 +54,12 @@ describe("a list that explains marks", () => {
     (title) => expect(read(LIST, title)).toBe(`${UNKNOWN} 2`),
   );
 
-  it("is no list of tasks, also in a phase", () => {
+  it("is no list of tasks, and makes no phase", () => {
+    expect(outline("# Legend\n- [ ] pending\n- [x] done\n\n# Tasks\n- [ ] X\n")).toEqual([
+      "1 Tasks @5",
+      "[ ] 1.1 X @6",
+    ]);
+    expect(() => outline("# Legend\n- [ ] pending\n- [x] done\n")).toThrowError("no heading above them is a phase");
     const text = `## Phase 1: A\n- [!] 1.1 X\n\n**Key:**\n\n${LIST}\n\n- [^] 1.2 Y\n`;
     expect(outline(text)).toEqual(["1 A @1", "[!] 1.1 X @2", "[-] 1.2 Y @9"]);
   });

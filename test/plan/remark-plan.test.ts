@@ -293,6 +293,7 @@ describe("remarkPlan after transforms", () => {
     ["words\n\n    - [ ] a", []],
     ["<!--\n- [ ] a\n-->", [HIDDEN]],
     ["<!--\n- [ ] a", [NEVER, HIDDEN]],
+    ["<!-- x -->\n\n<!--\n- [ ] a", [NEVER, HIDDEN]],
     ["<pre>\n- [ ] a\n</pre>", []],
     ["<div>\n- [ ] a\n</div>", [BELOW]],
   ])("says where a checkbox is that is not read: %j", async (text, expected) => {

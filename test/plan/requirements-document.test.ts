@@ -72,6 +72,7 @@ describe("a requirement that a task cites", () => {
     ["three words before a number make it a part of a sentence", "## all of the 1\n## 2 B\n", "1", ["1"]],
     ["a number that goes on as a word is none", "## 1st\n## 2 B\n", "1", ["1"]],
     ["a number may have several digits", "## Requirement 12: A\n", "12, 13", ["13"]],
+    ["so may its parts", "## 3.12 A\n1. x\n", "3.12.1, 3.12.2", ["3.12.2"]],
     ["a title may begin with marks", "###### [**7** A\n", "7, 8", ["8"]],
     ["a word stands before a number, with any blanks", "## User  requirement\t7 A\n", "7, 8", ["8"]],
     ["blanks before the marks do not make a heading lower", "   ## 1 A\n### Other\n2. y\n", "1.2, 1.3", ["1.3"]],
