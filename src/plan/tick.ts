@@ -103,7 +103,7 @@ function statusEdit(
   const said = words.stateIn(text);
   if ((said?.state === "done" && !said.limited) === done) return undefined;
   const word = inCaseOf(text, words.wordFor(done ? "done" : "pending", said?.word ?? text));
-  const [emoji = "", blanks = ""] = EMOJI.exec(markdown.slice(offset - 10, offset)) ?? [];
+  const [emoji = "", blanks = ""] = EMOJI.exec(markdown.slice(Math.max(0, offset - 10), offset)) ?? [];
   const before = emoji === "" ? "" : `${done ? "✅" : "⏳"}${blanks}`;
   return { offset: offset - emoji.length, length: emoji.length + text.length, text: before + word };
 }
