@@ -80,7 +80,7 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
 
   /** Returns headings such as `Vaihe 1: Name` as phases, if no word is known, all tasks are below them, and at least two have tasks. */
   function wordedPhases(): Candidate[] {
-    const isTask = (row: Row) => weight(row) !== undefined && !NO_TASKS_HEADING.test(sectionOf(row)?.text ?? "");
+    const isTask = (row: Row) => weight(row) !== undefined && !isInSection(row, NO_TASKS_HEADING);
     const all = rows.filter(isTask).length;
     const titleIn = ({ kind, text }: Row) => (kind === "heading" ? wordAndNumber(text) : undefined);
     const known = [...count(rows.flatMap((row) => titleIn(row)?.word ?? []))].filter(
@@ -103,8 +103,8 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
     const begin = top.findIndex(({ checkbox, phase }) => checkbox !== undefined || phase?.key !== undefined);
     if (top.slice(begin).some(({ phase }) => phase?.key === undefined)) return [];
     const nested: Weight = (row) => {
-      if (row.kind !== "item" || row.depth === 0 || (!identified && row.checkbox === undefined)) return undefined;
-      return idOf.get(row) ?? (identified || row.depth > 1 ? undefined : `${row.line}`);
+      if (row.kind !== "item" || row.depth === 0) return undefined;
+      return idOf.get(row) ?? (row.checkbox && `${row.line}`);
     };
     const start: StartAt = ({ kind, depth, phase }) =>
       kind === "item" && depth === 0 ? withNumber(phase && { ...phase, level: BELOW_HEADINGS }) : undefined;
@@ -225,13 +225,12 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary, n
   for (const mention of found) addTo(byId, mention.id, mention);
   for (const [id, own] of byId) {
     const all = own.filter((mention) => mention.marked);
-    const bare = heaviest(own.filter((mention) => !mention.marked));
+    const bare = heaviest(own);
     const isBare = all.every(({ row, below }) => below === 0 && bare && bare.below > 0 && bare.row.line < row.line);
     const main = (isBare ? bare : undefined) ?? heaviest(all);
     if (main === undefined) continue;
     idOf.set(main.row, id);
     for (const other of all) {
-      if (other === main) continue;
       if (isRepeat(other, main, words)) named.set(other.row, main.row);
       else idOf.set(other.row, id);
     }
@@ -250,7 +249,7 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary, n
 /** Returns the rows of checklists and overviews, in a plan without ids, that have the name of a task elsewhere. */
 function repeatedNames(rows: readonly Row[]): ReadonlyMap<Row, Row> {
   const plain = rows.filter((row) => plainTask(row) !== undefined);
-  const isListed = (row: Row) => LISTS_TASKS.test(sectionOf(row)?.text ?? "");
+  const isListed = (row: Row) => isInSection(row, LISTS_TASKS);
   const named = new Map(plain.filter((row) => !isListed(row)).map((row) => [row.text.toLowerCase(), row]));
   return new Map(
     plain.flatMap((row) => {
@@ -284,9 +283,9 @@ const LISTS_TASKS = /\b(?:checklist|summary|overview|progress|status|completion|
 
 /** Checks whether a mention only repeats a task: it has nothing below it, is elsewhere, and has its name or is in a list of tasks. */
 function isRepeat({ row, name, below }: Mention, main: Mention, words: Vocabulary): boolean {
-  if (below > 0 || row.kind === "heading" || sectionOf(row) === sectionOf(main.row)) return false;
-  const section = sectionOf(row)?.text ?? "";
-  if (LISTS_TASKS.test(section) || fieldOf(section, words) === "criteria") return true;
+  const section = sectionOf(row);
+  if (below > 0 || row.kind === "heading" || section === undefined || section === sectionOf(main.row)) return false;
+  if (LISTS_TASKS.test(section.text) || fieldOf(section.text, words) === "criteria") return true;
   // Whole numbers may begin anew in each section.
   return (main.below > 0 || main.row.kind === "heading") && !/^\d+$/.test(main.id) && sameName(name, main.name);
 }
@@ -295,12 +294,18 @@ function sectionOf(row: Row): Row | undefined {
   return ancestorsOf(row).find(({ kind }) => kind === "heading");
 }
 
+/** Checks whether the heading above a row is such a title. */
+function isInSection(row: Row, title: RegExp): boolean {
+  const section = sectionOf(row);
+  return section !== undefined && title.test(section.text);
+}
+
 /** Checks whether two names have at least half of their words in common, or one of them has none. */
 export function sameName(one: string, other: string): boolean {
   const wordsOf = (name: string) => new Set(name.toLowerCase().match(/[\p{L}\p{N}]+/gu));
   const [first, second] = [wordsOf(one), wordsOf(other)];
   const common = [...first].filter((word) => second.has(word)).length;
-  return common * 2 >= Math.min(first.size, second.size) && (common > 0 || first.size * second.size === 0);
+  return common * 2 >= Math.min(first.size, second.size);
 }
 
 /** Leaves out headings above other tasks, which are sections; one with the word for task only if it has nothing but its subtasks. */
@@ -309,7 +314,7 @@ function withoutSections(mentions: readonly Mention[], ids: IdReader): Mention[]
   const open: Mention[] = [];
   for (const mention of mentions) {
     const { row, marked, id } = mention;
-    while (open.length > 0 && !isWithin(row, open.at(-1)?.row)) open.pop();
+    while (!isWithin(row, open.at(-1)?.row)) open.pop();
     for (const above of marked ? open : []) {
       const isGroup = above.below === 0 && above.row.checkbox === undefined && id.startsWith(`${above.id}.`);
       if (isGroup || !ids.isNamed(titleOf(above.row))) sections.add(above.row);
@@ -326,10 +331,10 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader, numbe
   const numbers = nextNumbers(rows, dialect, ids);
   let open: Mention | undefined;
   for (const row of rows) {
-    const { kind, checkbox, text } = row;
-    const isBox = kind === "item" && checkbox !== undefined;
-    const checked = kind === "heading" ? headingId(row, forms, ids) : isBox ? ids.read(text, dialect.ids) : undefined;
-    const marked = checked ?? numbers.get(row);
+    const next = numbers.get(row);
+    const boxed = isBox(row) ? ids.read(row.text, dialect.ids) : undefined;
+    const checked = row.kind === "heading" ? headingId(row, forms, ids) : boxed;
+    const marked = checked ?? (next && { id: next, rest: row.text });
     const title = marked ?? bareId(row, dialect, ids, holders.has(row));
     if (title !== undefined) {
       open = { id: title.id, name: title.rest, row, marked: marked !== undefined, below: 0 };
@@ -369,23 +374,22 @@ function headingId(row: Row, forms: readonly TaskIds[], ids: IdReader) {
 }
 
 /** Returns the numbers without a dot, `3 Name`, that follow the one of the item before or, as `1`, precede a `2`. */
-function nextNumbers(rows: readonly Row[], { ids: forms }: Dialect, ids: IdReader) {
-  const found = new Map<Row, { readonly id: string; readonly rest: string }>();
-  const before = new Map<Row | undefined, { readonly row: Row; readonly number: number; readonly rest?: string }>();
+function nextNumbers(rows: readonly Row[], { ids: forms }: Dialect, ids: IdReader): ReadonlyMap<Row, string> {
+  const found = new Map<Row, string>();
   if (!forms.includes("number")) return found;
-  const startsAt1 = !rows.some(({ checkbox, text }) => checkbox !== undefined && ids.read(text, ["number"]));
-  for (const row of rows) {
-    if (row.kind !== "item" || row.checkbox === undefined) continue;
-    const { text, parent } = row;
-    const dotted = ids.read(text, ["number"])?.id;
-    const [start = "", plain] = /^(\d{1,4})[ \t]+(?=\p{L})/u.exec(text) ?? [];
-    const number = Number(dotted ?? plain);
-    const rest = dotted === undefined ? text.slice(start.length) : undefined;
-    const last = before.get(parent);
-    before.set(parent, { row, number, ...(rest !== undefined && { rest }) });
-    if (rest === undefined || last?.number !== number - 1) continue;
-    if (startsAt1 && last.number === 1 && last.rest !== undefined) found.set(last.row, { id: "1", rest: last.rest });
-    if (last.rest === undefined || found.has(last.row)) found.set(row, { id: `${number}`, rest });
+  const before = new Map<Row | undefined, { readonly row: Row; readonly number: number; readonly isDotted: boolean }>();
+  const boxes = rows.filter(isBox);
+  const dottedIn = ({ text }: Row) => ids.read(text, ["number"])?.id;
+  const startsAt1 = boxes.every((row) => dottedIn(row) === undefined);
+  for (const row of boxes) {
+    const dotted = dottedIn(row);
+    const number = Number(dotted ?? /^(\d{1,4})[ \t]+\p{L}/u.exec(row.text)?.[1]);
+    const isDotted = dotted !== undefined;
+    const last = before.get(row.parent);
+    before.set(row.parent, { row, number, isDotted });
+    if (isDotted || last?.number !== number - 1) continue;
+    if (startsAt1 && number === 2) found.set(last.row, "1");
+    if (last.isDotted || found.has(last.row)) found.set(row, `${number}`);
   }
   return found;
 }
@@ -409,9 +413,12 @@ function isBelow({ kind, depth }: Row, above: Row): boolean {
   return kind === "text" || kind === "cells" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
 }
 
+function isBox({ kind, checkbox }: Row): boolean {
+  return kind === "item" && checkbox !== undefined;
+}
+
 /** Returns a line as the id of a task without one: an item with a checkbox that is in no other such item. */
 function plainTask(row: Row): string | undefined {
-  const isBox = ({ checkbox, kind }: Row) => kind === "item" && checkbox !== undefined;
   return isBox(row) && !ancestorsOf(row).some(isBox) ? `${row.line}` : undefined;
 }
 
@@ -436,8 +443,8 @@ const BOLD_LINE = /^\*\*[^*]+\*\*:?(?:[ \t]*\([^()]*\))?:?$/;
 /** The level of a phase or a task that is no heading: every heading ends it. */
 export const BELOW_HEADINGS = 7;
 
-function isBoldLine({ kind, depth, text }: Row): boolean {
-  return kind === "text" && depth === -1 && BOLD_LINE.test(text);
+function isBoldLine({ depth, text }: Row): boolean {
+  return depth === -1 && BOLD_LINE.test(text);
 }
 
 function countTasks(all: readonly Candidate[]): number {
@@ -470,8 +477,8 @@ function namedPhase(row: Row, keys: ReadonlySet<string>, bold: boolean): PhaseSt
   return title && { ...title, level: isHeading ? depth : BELOW_HEADINGS };
 }
 
-function isNoPhase({ text, phase }: Row): boolean {
-  return phase !== undefined || NO_TASKS_HEADING.test(text) || LISTS_TASKS.test(text);
+function isNoPhase({ text }: Row): boolean {
+  return NO_TASKS_HEADING.test(text) || LISTS_TASKS.test(text);
 }
 
 function nameOfTitle({ text }: Row): string {
@@ -508,25 +515,24 @@ function chosen(all: readonly Candidate[], nameOf: ReadonlyMap<Row, string>): Ca
   const keys = new Set(fresh.map(({ key }) => key));
   const firstOf = (candidates: readonly Candidate[]) =>
     candidates.filter(({ key }) => {
-      const isFirst = key === undefined || !keys.has(key);
+      const isFirst = !keys.has(key);
       keys.add(key);
       return isFirst;
     });
-  const own = new Set(fresh);
-  const taken = [...fresh, ...firstOf(full(all).filter((candidate) => !own.has(candidate)))];
+  const taken = [...fresh, ...firstOf(full(all))];
   const places = new Map<Row | undefined, Set<number>>();
   for (const { level, row } of taken) places.set(row.parent, (places.get(row.parent) ?? new Set()).add(level));
   const beside = ({ level, row }: Candidate) => taken.length === 0 || places.get(row.parent)?.has(level) === true;
   return [...taken, ...firstOf(all.filter((one) => one.key !== undefined && (one.hasBox || beside(one))))];
 }
 
-const ROMAN = ["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"];
+const ROMAN = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"];
 
 function startsOf(phases: readonly Candidate[]): Map<Row, PhaseStart> {
-  const isRoman = phases.some(({ key }) => /^[ivx]{2,}$/.test(key ?? ""));
+  const isRoman = phases.some(({ key = "" }) => /[ivx]{2}/.test(key));
   const numberOf = (key: string | undefined) => {
-    const value = isRoman ? ROMAN.indexOf(key ?? "") : -1;
-    return value > 0 ? `${value}` : key;
+    const place = isRoman && key !== undefined ? ROMAN.indexOf(key) : -1;
+    return place === -1 ? key : `${place + 1}`;
   };
   return new Map(phases.map(({ row, key, name, level }) => [row, { key: numberOf(key), name, level }]));
 }
