@@ -152,7 +152,7 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
       // Where most tasks are checkboxes, a heading without one below is a chapter.
       const isTask = row.checkbox !== undefined || (row.kind === "heading" && (!boxed || holders.has(row)));
       const isOwn = isTask && !covered.has(id);
-      const beside = level === undefined && isOwn ? sectionBeside(row, first?.level ?? 0, idOf) : undefined;
+      const beside = level === undefined && isOwn ? sectionBeside(row, first?.level ?? 0) : undefined;
       if (level !== undefined) covered.add(id);
       if (beside === undefined || isNoPhase(beside)) continue;
       covered.add(id);
@@ -485,9 +485,9 @@ function nameOfTitle({ text }: Row): string {
   return text.replace(/\*\*|__/g, "").trim();
 }
 
-/** Returns the heading above a row that is on the level of the phases, else the nearest one that is no task. */
-function sectionBeside(row: Row, level: number, idOf: ReadonlyMap<Row, string>): Row | undefined {
-  const headings = ancestorsOf(row).filter((above) => above.kind === "heading" && !idOf.has(above));
+/** Returns the heading above a row that is on the level of the phases, else the nearest one. */
+function sectionBeside(row: Row, level: number): Row | undefined {
+  const headings = ancestorsOf(row).filter((above) => above.kind === "heading");
   return headings.find(({ depth }) => depth === level) ?? headings[0];
 }
 

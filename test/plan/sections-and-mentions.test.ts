@@ -1,0 +1,378 @@
+import { describe, expect, it } from "vitest";
+import { outline } from "./outline.js";
+
+type Case = readonly [name: string, plan: string, read: readonly string[]];
+
+const check = (_: string, plan: string, read: readonly string[]) => expect(outline(plan)).toEqual(read);
+
+const VAIHE: readonly Case[] = [
+  [
+    "have their numbers, and headings below them begin no phase",
+    `## Vaihe 3: Runko
+### Koodi
+- [ ] one
+### Testit
+- [ ] two
+## Vaihe 5: Julkaisu
+- [ ] three
+`,
+    [
+      "3 Vaihe 3: Runko @1",
+      "[ ] 3.1 one @3",
+      "[ ] 3.2 two @5",
+      "5 Vaihe 5: Julkaisu @6",
+      "[ ] 5.1 three @7",
+    ],
+  ],
+  [
+    "may stand beside notes and open questions",
+    "## Vaihe 3: A\n- [ ] one\n## Vaihe 5: B\n- [ ] two\n## Open questions\n- [ ] Who pays?\n",
+    ["3 Vaihe 3: A @1", "[ ] 3.1 one @2", "5 Vaihe 5: B @3", "[ ] 5.1 two @4", "! CHECKBOX_UNPLACED 6"],
+  ],
+  [
+    "do not count beside a section with tasks",
+    "## Vaihe 3: A\n- [ ] one\n## Vaihe 5: B\n- [ ] two\n## Lopuksi\n- [ ] three\n",
+    ["1 Vaihe 3: A @1", "[ ] 1.1 one @2", "2 Vaihe 5: B @3", "[ ] 2.1 two @4", "3 Lopuksi @5", "[ ] 3.1 three @6"],
+  ],
+  [
+    "do not count before a task above all headings",
+    "- [ ] zero\n## Vaihe 3: A\n- [ ] one\n## Vaihe 5: B\n- [ ] two\n",
+    ["1 Vaihe 3: A @2", "[ ] 1.1 one @3", "2 Vaihe 5: B @4", "[ ] 2.1 two @5", "! CHECKBOX_UNPLACED 1"],
+  ],
+  [
+    "are at least two",
+    "## Vaihe 3: A\n- [ ] one\n",
+    ["1 Vaihe 3: A @1", "[ ] 1.1 one @2"],
+  ],
+  [
+    "have the word that most headings have",
+    "# Osa 7: A\n## Vaihe 3: B\n- [ ] one\n## Vaihe 5: C\n- [ ] two\n# Osa 9: D\n## Vaihe 6: E\n- [ ] three\n",
+    ["3 Vaihe 3: B @2", "[ ] 3.1 one @3", "5 Vaihe 5: C @4", "[ ] 5.1 two @5", "6 Vaihe 6: E @7", "[ ] 6.1 three @8"],
+  ],
+  [
+    "may have a number with a dot, signs before the word, and no name",
+    "## **🚀 Vaihe 1.5**\n- [ ] one\n## vaihe 12 – Loppu\n- [ ] two\n",
+    ["1 🚀 Vaihe 1.5 @1", "[ ] 1.1 one @2", "12 vaihe 12 – Loppu @3", "[ ] 12.1 two @4", "! PHASE_RENUMBERED 1"],
+  ],
+  [
+    "need a sign or the end of the line after the number",
+    "## Vaihe 3 A\n- [ ] one\n## Vaihe 5 B\n- [ ] two\n",
+    ["1 Vaihe 3 A @1", "[ ] 1.1 one @2", "2 Vaihe 5 B @3", "[ ] 2.1 two @4"],
+  ],
+  [
+    "need the word at their beginning",
+    "## 2 Vaihe 3: A\n- [ ] one\n## 2 Vaihe 5: B\n- [ ] two\n",
+    ["1 2 Vaihe 3: A @1", "[ ] 1.1 one @2", "2 2 Vaihe 5: B @3", "[ ] 2.1 two @4"],
+  ],
+  [
+    "need a word, not a letter",
+    "## Q 3: A\n- [ ] one\n## Q 5: B\n- [ ] two\n",
+    ["1 Q 3: A @1", "[ ] 1.1 one @2", "2 Q 5: B @3", "[ ] 2.1 two @4"],
+  ],
+  [
+    "are not the options of a choice",
+    "## Option 3: A\n- [ ] one\n## Option 5: B\n- [ ] two\n",
+    ["1 Option 3: A @1", "[ ] 1.1 one @2", "2 Option 5: B @3", "[ ] 2.1 two @4"],
+  ],
+  [
+    "have a word that is no part of a word for notes",
+    "## Footnote 3: A\n- [ ] one\n## Footnote 5: B\n- [ ] two\n## Notebook 6: C\n",
+    ["3 Footnote 3: A @1", "[ ] 3.1 one @2", "5 Footnote 5: B @3", "[ ] 5.1 two @4"],
+  ],
+  [
+    "have a word that only begins like one for notes",
+    "## Tablet 3: A\n- [ ] one\n## Tablet 5: B\n- [ ] two\n",
+    ["3 Tablet 3: A @1", "[ ] 3.1 one @2", "5 Tablet 5: B @3", "[ ] 5.1 two @4"],
+  ],
+  [
+    "are not ranges of tasks",
+    "## Tasks 3-4: A\n- [ ] one\n## Tasks 5-6: B\n- [ ] two\n",
+    ["1 Tasks 3-4: A @1", "[ ] 1.1 one @2", "2 Tasks 5-6: B @3", "[ ] 2.1 two @4"],
+  ],
+  [
+    "are headings, not items",
+    "- [ ] Vaihe 3: A\n  - [ ] one\n- [ ] Vaihe 5: B\n  - [ ] two\n",
+    ["1 Tasks @1", "[ ] 1.1 Vaihe 3: A @1 0/1", "[ ] 1.2 Vaihe 5: B @3 0/1"],
+  ],
+];
+
+describe("headings with a word that is not known, and a number", () => {
+  it.each(VAIHE)("%s", check);
+});
+
+const LISTED: readonly Case[] = [
+  [
+    "have the items below them as tasks, not bullets that are named like phases",
+    "- Phase 1: A\n  - Phase 0: must be done\n  - [ ] one\n- Phase 2: B\n  - [ ] two\n",
+    ["1 A @1", "[ ] 1.1 one @3", "2 B @4", "[ ] 2.1 two @5"],
+  ],
+  [
+    "are tasks where one with a checkbox has nothing but a bullet",
+    "- [ ] Phase 1: A\n  - with care\n- [ ] Phase 2: B\n  - [ ] two\n",
+    ["1 Tasks @1", "[ ] 1.1 Phase 1: A @1", "[ ] 1.2 Phase 2: B @3 0/1"],
+  ],
+  [
+    "may have tasks without ids beside others with ids",
+    "- [ ] Phase 1: A\n  - [ ] 1.1 one\n- [ ] Phase 2: B\n  - [ ] two\n",
+    ["1 A @1", "[ ] 1.1 one @2", "2 B @3", "[ ] 2.1 two @4", "! CHECKBOX_UNPLACED 1", "! CHECKBOX_UNPLACED 3"],
+  ],
+];
+
+describe("phases in a list", () => {
+  it.each(LISTED)("%s", check);
+});
+
+const BESIDE: readonly Case[] = [
+  [
+    "is the one on the level of the phases, not one below it",
+    "## Phase 1: A\n- [ ] 1.1 one\n## Hotfixes\n### Urgent\n- [ ] 9.1 two\n### Later\n- [ ] 9.2 three\n",
+    ["1 A @1", "[ ] 1.1 one @2", "2 Hotfixes @3", "[ ] 9.1 two @5", "[ ] 9.2 three @7"],
+  ],
+  [
+    "is the nearest heading, not an item, if none is on this level",
+    "## Work\n### Phase 1: A\n- [ ] 1.1 one\n## Hotfixes\n- Login\n  - [ ] 9.1 two\n",
+    ["1 A @2", "[ ] 1.1 one @3", "2 Hotfixes @4", "[ ] 9.1 two @6"],
+  ],
+  [
+    "is none above a task that is a higher heading than the phases",
+    "# Plan\n### Phase 1: A\n## Task 1.1: One\n- [ ] done\n## Task 1.2: Two\n- [ ] done\n",
+    ["1 A @2", "[ ] 1.1 One @3 0/1", "[ ] 1.2 Two @5 0/1"],
+  ],
+  [
+    "is one that follows an overview of its tasks",
+    "## Overview\n- [ ] 9.1 two\n## Phase 1: A\n- [ ] 1.1 one\n## Hotfixes\n- [ ] 9.1 two\n",
+    ["1 A @3", "[ ] 1.1 one @4", "2 Hotfixes @5", "[ ] 9.1 two @6", "! CHECKBOX_UNPLACED 2"],
+  ],
+  [
+    "is not one that repeats the tasks of another one",
+    "## Phase 1: A\n- [ ] 1.1 one\n## Hotfixes\n- [ ] 9.1 two\n## Rollout\n- [ ] 9.1 two\n",
+    ["1 A @1", "[ ] 1.1 one @2", "2 Hotfixes @3", "[ ] 9.1 two @4", "! CHECKBOX_UNPLACED 6"],
+  ],
+];
+
+describe("a section with tasks beside phases", () => {
+  it.each(BESIDE)("%s", check);
+});
+
+const SECTIONS: readonly Case[] = [
+  [
+    "without tasks but with criteria is no phase",
+    "## A\n- [ ] one\n## B\n### Acceptance criteria\n- [ ] fast\n",
+    ["1 A @1", "[ ] 1.1 one @2", "! CHECKBOX_OF_PLAN 5"],
+  ],
+  [
+    "has a name without the blanks in its bold",
+    "## **Setup **\n- [ ] one\n## **Build **\n- [ ] two\n",
+    ["1 Setup @1", "[ ] 1.1 one @2", "2 Build @3", "[ ] 2.1 two @4"],
+  ],
+  [
+    "has tasks without ids beside sections with ids",
+    `## Setup
+- [ ] 1.1 one
+- [ ] 1.2 two
+## Release
+- [ ] tag it
+- [ ] tell all
+## Risks
+- [ ] data loss
+## Docs
+### API
+- [ ] 3.1 three
+`,
+    [
+      "1 Setup @1",
+      "[ ] 1.1 one @2",
+      "[ ] 1.2 two @3",
+      "2 Release @4",
+      "[ ] 2.1 tag it @5",
+      "[ ] 2.2 tell all @6",
+      "3 API @10",
+      "[ ] 3.1 three @11",
+      "! CHECKBOX_UNPLACED 8",
+    ],
+  ],
+  [
+    "is named by its parent if others have its name",
+    "# Plan\n## Parser\n### Steps\n- [ ] one\n## Printer\n### Steps\n- [ ] two\n",
+    ["1 Parser @2", "[ ] 1.1 one @4", "2 Printer @5", "[ ] 2.1 two @7"],
+  ],
+  [
+    "keeps a name that others have if its parent has two sections",
+    "# Plan\n## Parser\n### Code\n- [ ] one\n### Tests\n- [ ] two\n## Printer\n### Code\n- [ ] three\n",
+    ["1 Code @3", "[ ] 1.1 one @4", "2 Tests @5", "[ ] 2.1 two @6", "3 Printer @7", "[ ] 3.1 three @9"],
+  ],
+  [
+    "keeps a name that others have if it has no parent",
+    "# Steps\n- [ ] one\n# Steps\n- [ ] two\n",
+    ["1 Steps @1", "[ ] 1.1 one @2", "2 Steps @3", "[ ] 2.1 two @4"],
+  ],
+  [
+    "keeps a name that others have if its parent has tasks",
+    "## Parser\n- [ ] zero\n### Steps\n- [ ] one\n## Printer\n### Steps\n- [ ] two\n",
+    ["1 Parser @1", "[ ] 1.1 zero @2", "2 Steps @3", "[ ] 2.1 one @4", "3 Printer @5", "[ ] 3.1 two @7"],
+  ],
+];
+
+describe("a section", () => {
+  it.each(SECTIONS)("%s", check);
+});
+
+const MENTIONS: readonly Case[] = [
+  [
+    "in lines and bullets make no other checkbox a task with a code",
+    "## Phase 1: A\n- [ ] M4 runner\n- [ ] cache\n\nM1 is too old.\n\n- M2 is too slow.\n- M3 is sold out.\n",
+    ["1 A @1", "[ ] 1.1 M4 runner @2", "[ ] 1.2 cache @3"],
+  ],
+  [
+    "of a checklist are tasks where only a line has their name",
+    "## Phase 1: A\n- [ ] one\n\nParser\n\n### Printer\n## Phase 2: Checklist\n- [ ] Parser\n- [ ] Printer\n- [ ] One\n",
+    ["1 A @1", "[ ] 1.1 one @2", "2 Checklist @7", "[ ] 2.1 Parser @8", "[ ] 2.2 Printer @9", "! CHECKBOX_REPEATED 10"],
+  ],
+  [
+    "that are headings are tasks also in a section about progress",
+    "## Phase 1: A\n### Task 1.1: One\n- [ ] done\n## Phase 2: Progress\n### Task 1.1: Two\n",
+    ["1 A @1", "[ ] 1.1 One @2 0/1", "2 Progress @4", "[ ] 1.1-2 Two @5", "! TASK_ID_REPEATED 5"],
+  ],
+  [
+    "with whole numbers begin anew in each section",
+    "## Phase 1: A\n- [ ] 12. Write tests\n  - all of them\n## Phase 2: B\n- [ ] 12. Write tests\n",
+    ["1 A @1", "[ ] 12 Write tests @2", "2 B @4", "[ ] 12-2 Write tests @5", "! TASK_ID_REPEATED 5"],
+  ],
+  [
+    "with a number that has a dot repeat it under the same name",
+    "## Phase 1: A\n- [ ] 1.1 Write tests\n  - all of them\n## Phase 2: B\n- [ ] 1.1 Write the tests\n- [ ] 2.1 two\n",
+    ["1 A @1", "[ ] 1.1 Write tests @2", "2 B @4", "[ ] 2.1 two @6", "! CHECKBOX_REPEATED 5"],
+  ],
+  [
+    "with a number that has a dot are two tasks under names without a common word",
+    "## Phase 1: A\n- [ ] 1.1 Write tests\n  - all of them\n## Phase 2: B\n- [ ] 1.1 Deploy\n",
+    ["1 A @1", "[ ] 1.1 Write tests @2", "2 B @4", "[ ] 1.1-2 Deploy @5", "! TASK_ID_REPEATED 5"],
+  ],
+  [
+    "with a table below are the task, and those without anything repeat it",
+    "## Phase 1: A\n- [ ] 1.1 One\n## Phase 2: B\n- [ ] 1.1 One\n\n| a | b |\n|---|---|\n| c | d |\n\n- [ ] 2.1 two\n",
+    ["1 A @1", "2 B @3", "[ ] 1.1 One @4", "[ ] 2.1 two @10", "! PHASE_EMPTY 1", "! CHECKBOX_REPEATED 2"],
+  ],
+  [
+    "that are headings with a checkbox are tasks above their subtasks",
+    "## Phase 1: A\n### [ ] Task 1.1: One\n- [ ] Task 1.1.1: two\n- [x] Task 1.1.2: three\n",
+    ["1 A @1", "[ ] 1.1 One @2", "[ ] 1.1.1 two @3", "[x] 1.1.2 three @4"],
+  ],
+  [
+    "that are headings without a checkbox are sections above their subtasks",
+    "## Phase 1: A\n### Task 1.1: One\n- [ ] Task 1.1.1: two\n- [x] Task 1.1.2: three\n",
+    ["1 A @1", "[ ] 1.1.1 two @3", "[x] 1.1.2 three @4"],
+  ],
+  [
+    "that are the name of a file are no tasks",
+    "## Phase 1: A\n- [ ] **Task 1.1**: One\n\n- task-2-notes.md\n- Task 1.2\n- See Task 1.3 later\n",
+    ["1 A @1", "[ ] 1.1 One @2", "[ ] 1.2 Task 1.2 @5"],
+  ],
+];
+
+describe("mentions", () => {
+  it.each(MENTIONS)("%s", check);
+});
+
+const NUMBERS: readonly Case[] = [
+  [
+    "without a dot are ids if they count from 1",
+    "- [ ] 1 apples\n- [ ] 2  pears\n- [ ] 3 plums\n- [ ] 5 loaves\n",
+    ["1 Tasks @1", "[ ] 1 apples @1", "[ ] 2 pears @2", "[ ] 3 plums @3", "[ ] 1.4 5 loaves @4", "! TASK_WITHOUT_ID 4"],
+  ],
+  [
+    "without a dot that begin later count things",
+    "- [ ] 3 apples\n- [ ] 4 pears\n- [ ] 5 plums\n",
+    ["1 Tasks @1", "[ ] 1.1 3 apples @1", "[ ] 1.2 4 pears @2", "[ ] 1.3 5 plums @3"],
+  ],
+  [
+    "without a dot go on after one with a dot",
+    "- [ ] 9. apples\n- [ ] 10  pears\n- [ ] 11 plums\n",
+    ["1 Tasks @1", "[ ] 9 apples @1", "[ ] 10 pears @2", "[ ] 11 plums @3"],
+  ],
+  [
+    "without a dot count things in a plan whose ids have one",
+    "## Phase 1: A\n- [ ] 1.1 soup\n  - [ ] 1 pot\n  - [ ] 2 spoons\n",
+    ["1 A @1", "[ ] 1.1 soup @2 0/2"],
+  ],
+  [
+    "of bullets are no ids",
+    "## A\n- [ ] soup\n  - 1 pot\n  - 2 spoons\n",
+    ["1 A @1", "[ ] 1.1 soup @2"],
+  ],
+  [
+    "of headings are no ids, also with a checkbox",
+    "## [ ] 1 A\n- [ ] one\n## [ ] 2 B\n- [ ] two\n",
+    ["1 1 A @1", "[ ] 1.1 one @2", "2 2 B @3", "[ ] 2.1 two @4", "! CHECKBOX_UNPLACED 1", "! CHECKBOX_UNPLACED 3"],
+  ],
+  [
+    "without a dot are no ids in a dialect with codes",
+    "## Phase 1: A\n- [ ] T001 one\n  - [ ] 1 pot\n  - [ ] 2 spoons\n",
+    ["1 A @1", "[ ] T001 one @2 0/2"],
+  ],
+  [
+    "of a group above checkboxes are no ids without a part behind a dot",
+    "## Phase 1: A\n- 12. Kitchen\n  - [ ] soup\n- 1. Cellar\n  - [ ] wine\n",
+    ["1 A @1", "[ ] 1.1 soup @3", "[ ] 1.2 wine @5"],
+  ],
+  [
+    "of a bullet above checkboxes are ids with such a part",
+    "## Phase 1: A\n- 1.1 Kitchen\n  - [ ] soup\n- 1.2 Exit criteria:\n  - [ ] wine\n",
+    ["1 A @1", "[ ] 1.1 Kitchen @2 0/1", "gate wine"],
+  ],
+  [
+    "of a bullet that is a label without a meaning are ids",
+    "## Phase 1: A\n- 1.1 Kitchen:\n  - [ ] soup\n- **1.2 Cellar:**\n  - [ ] wine\n",
+    ["1 A @1", "[ ] 1.1 Kitchen: @2 0/1", "[ ] 1.2 Cellar: @4 0/1"],
+  ],
+];
+
+describe("numbers", () => {
+  it.each(NUMBERS)("%s", check);
+
+  it("below a task are criteria in a dialect whose subtasks are criteria", () => {
+    const plan = "## Tasks / Subtasks\n- [ ] Task 1: One\n  - [x] 1.1 two\n  - [ ] 2. three\n- [ ] Task 2: Four (after 1)\n";
+    expect(outline(plan)).toEqual(["1 Tasks / Subtasks @1", "[ ] 1 One @2 1/2", "[ ] 2 Four @5 < 1"]);
+  });
+});
+
+const PHASES: readonly Case[] = [
+  [
+    "have Roman numbers up to twelve, and one without a number follows them",
+    `${["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
+      .map((key) => `## Phase ${key}: P${key}\n- [ ] do ${key}\n`)
+      .join("")}## Phase: Extra\n- [ ] more\n`,
+    [
+      ...["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"].flatMap((key, at) => [
+        `${at + 1} P${key} @${2 * at + 1}`,
+        `[ ] ${at + 1}.1 do ${key} @${2 * at + 2}`,
+      ]),
+      "13 Extra @25",
+      "[ ] 13.1 more @26",
+    ],
+  ],
+  [
+    "have gates that name the next phase",
+    "## Phase 1: A\n- [ ] one\n## Phase 1 - Validation Gate (before Phase 2: B)\n- [ ] green\n## Phase 2: B\n- [ ] two\n",
+    ["1 A @1", "[ ] 1.1 one @2", "gate green", "2 B @5", "[ ] 2.1 two @6"],
+  ],
+  [
+    "may be in bold right below a table",
+    "| a | b |\n|---|---|\n| c | d |\n**Phase 1: A**\n- [ ] one\n\n**Phase 2: B** (2 days)\n- [ ] two\n",
+    ["1 A @4", "[ ] 1.1 one @5", "2 B @7", "[ ] 2.1 two @8"],
+  ],
+  [
+    "without a number and without tasks are headings like others",
+    "## Phase: A\n- [ ] one\n## Phase: Outlook\nMore will come.\n## Phase: B\n- [ ] two\n",
+    ["1 A @1", "[ ] 1.1 one @2", "2 B @5", "[ ] 2.1 two @6"],
+  ],
+  [
+    "without a number are not the ones that list the tasks again",
+    "## Phase: A\n- [ ] 1.1 One\n## Phase: B\n- [ ] 2.1 Two\n## Phase: Recap\n- [ ] 1.1 One\n- [ ] 2.1 Two\n",
+    ["1 A @1", "[ ] 1.1 One @2", "2 B @3", "[ ] 2.1 Two @4", "! CHECKBOX_UNPLACED 6", "! CHECKBOX_UNPLACED 7"],
+  ],
+];
+
+describe("phases", () => {
+  it.each(PHASES)("%s", check);
+});
