@@ -181,13 +181,9 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
   /** Returns the sections beside others that have only checkboxes without ids, and are no lists of notes or risks. */
   function plainSections(sections: readonly Candidate[]): Candidate[] {
     const levels = new Set(sections.map(({ level }) => level));
-    const known = new Set(sections.map(({ row }) => row));
-    const withIds = new Set([...idOf.keys()].flatMap(ancestorsOf));
-    const isOther = ({ row, name, level, tasks }: Candidate) =>
+    const isOther = ({ name, level, tasks }: Candidate) =>
       levels.has(level) &&
-      !known.has(row) &&
-      !withIds.has(row) &&
-      tasks.every(({ id }) => /^\d+$/.test(id)) &&
+      tasks.every(({ row }) => !idOf.has(row)) &&
       !NO_TASKS_HEADING.test(name);
     return full(candidates(section, any, true)).filter(isOther);
   }

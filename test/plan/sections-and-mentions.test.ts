@@ -192,6 +192,11 @@ const SECTIONS: readonly Case[] = [
     ],
   ],
   [
+    "with nothing but criteria is no phase beside sections with ids, nor is one on another level",
+    "## A\n- [ ] 1.1 one\n- [ ] 1.2 two\n## B\n### Acceptance criteria\n- [ ] fast\n### C\n- [ ] three\n",
+    ["1 A @2", "[ ] 1.1 one @2", "[ ] 1.2 two @3", "! CHECKBOX_OF_PLAN 6", "! CHECKBOX_UNPLACED 8"],
+  ],
+  [
     "is named by its parent if others have its name",
     "# Plan\n## Parser\n### Steps\n- [ ] one\n## Printer\n### Steps\n- [ ] two\n",
     ["1 Parser @2", "[ ] 1.1 one @4", "2 Printer @5", "[ ] 2.1 two @7"],
@@ -205,6 +210,11 @@ const SECTIONS: readonly Case[] = [
     "keeps a name that others have if it has no parent",
     "# Steps\n- [ ] one\n# Steps\n- [ ] two\n",
     ["1 Steps @1", "[ ] 1.1 one @2", "2 Steps @3", "[ ] 2.1 two @4"],
+  ],
+  [
+    "keeps a name that one below a parent has, too, if it has no parent itself",
+    "# Steps\n- [ ] one\n# Plan\n## Steps\n- [ ] two\n",
+    ["1 Steps @1", "[ ] 1.1 one @2", "2 Plan @3", "[ ] 2.1 two @5"],
   ],
   [
     "keeps a name that others have if its parent has tasks",
@@ -265,8 +275,13 @@ const MENTIONS: readonly Case[] = [
   ],
   [
     "that are the name of a file are no tasks",
-    "## Phase 1: A\n- [ ] **Task 1.1**: One\n\n- task-2-notes.md\n- Task 1.2\n- See Task 1.3 later\n",
+    "## Phase 1: A\n- [ ] **Task 1.1**: One\n\n- task-2-notes.md has more\n- Task 1.2\n- See Task 1.3 later\n\nTask 1.4 needs **care**.\n",
     ["1 A @1", "[ ] 1.1 One @2", "[ ] 1.2 Task 1.2 @5"],
+  ],
+  [
+    "in a table are no tasks",
+    "## Phase 1: A\na | b\n--- | ---\n**Task 1.1** | One\n\nThis comes first.\n\n- [ ] **Task 1.1**: One\n",
+    ["1 A @1", "[ ] 1.1 One @8"],
   ],
 ];
 
@@ -312,7 +327,7 @@ const NUMBERS: readonly Case[] = [
   ],
   [
     "of a group above checkboxes are no ids without a part behind a dot",
-    "## Phase 1: A\n- 12. Kitchen\n  - [ ] soup\n- 1. Cellar\n  - [ ] wine\n",
+    "## Phase 1: A\n- **12.** Kitchen\n  - [ ] soup\n- **1.** Cellar\n  - [ ] wine\n",
     ["1 A @1", "[ ] 1.1 soup @3", "[ ] 1.2 wine @5"],
   ],
   [
@@ -333,6 +348,11 @@ describe("numbers", () => {
   it("below a task are criteria in a dialect whose subtasks are criteria", () => {
     const plan = "## Tasks / Subtasks\n- [ ] Task 1: One\n  - [x] 1.1 two\n  - [ ] 2. three\n- [ ] Task 2: Four (after 1)\n";
     expect(outline(plan)).toEqual(["1 Tasks / Subtasks @1", "[ ] 1 One @2 1/2", "[ ] 2 Four @5 < 1"]);
+  });
+
+  it("below headings are criteria in such a dialect", () => {
+    const plan = "## Tasks / Subtasks\n### Task 1: One\n- [x] 1.1 two\n  - [ ] 1.1.1 three\n### Task 2: Four\n- [ ] 2.1 five\n";
+    expect(outline(plan)).toEqual(["1 Tasks / Subtasks @1", "[ ] 1 One @2 1/2", "[ ] 2 Four @5 0/1"]);
   });
 });
 
