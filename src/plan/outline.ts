@@ -330,7 +330,7 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader, numbe
     const next = numbers.get(row);
     const boxed = isBox(row) ? ids.read(row.text, dialect.ids) : undefined;
     const checked = row.kind === "heading" ? headingId(row, forms, ids) : boxed;
-    const marked = checked ?? (next && { id: next, rest: row.text });
+    const marked = checked ?? (next === undefined ? undefined : { id: next, rest: row.text });
     const title = marked ?? bareId(row, dialect, ids, holders.has(row));
     if (title !== undefined) {
       open = { id: title.id, name: title.rest, row, marked: marked !== undefined, below: 0 };

@@ -144,23 +144,23 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
 
   /** Adds a row, and one more for each further label in bold in its line: `**Priority:** High · **Status:** Done`. */
   function add(row: Omit<Row, "label" | "phase">): Row {
-    const { kind, text, depth, line, column } = row;
+    const { kind, depth, line, column } = row;
+    const text = row.text.trim();
     const isLabelled = (kind === "text" || kind === "item") && BEGINS_WITH_LABEL.test(text);
     const separators = isLabelled ? [...text.matchAll(NEXT_FIELD)] : [];
-    const added = addOne({ ...row, text: text.slice(0, separators[0]?.index).trim() });
-    const parent = kind === "item" ? added : row.parent;
+    const added = addOne({ ...row, text: text.slice(0, separators[0]?.index).trimEnd() });
     for (const [index, separator] of separators.entries()) {
       const start = separator.index + separator[0].length;
-      const part = text.slice(start, separators[index + 1]?.index).trim();
-      addOne({ kind: "text", depth, parent, line, column: column + start, text: part });
+      const part = text.slice(start, separators[index + 1]?.index).trimEnd();
+      addOne({ kind: "text", depth, parent: added, line, column: column + start, text: part });
     }
     return added;
   }
 
   function addOne(row: Omit<Row, "label" | "phase">): Row {
     const { kind, text } = row;
-    const label = kind === "heading" || kind === "rule" ? undefined : labelOf(text, vocabulary);
-    const added = { ...row, label, phase: kind === "rule" ? undefined : phaseTitle(text, vocabulary) };
+    const label = kind === "heading" ? undefined : labelOf(text, vocabulary);
+    const added = { ...row, label, phase: phaseTitle(text, vocabulary) };
     rows.push(added);
     return added;
   }
@@ -176,15 +176,15 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
       const words = first && wordsOf(first);
       let item: Row | undefined;
       // In an outliner everything is in bullets, headings too.
-      if (first?.type === "heading" && depth === 0 && !isMarked) {
+      if (first?.type === "heading" && !isMarked) {
         addBlocks(node.children, -1, undefined);
         continue;
       }
       if (words !== undefined) item = addLines(words, depth, parent, node);
       else if (first !== undefined) addBlocks([first], depth, parent);
       // What is nested in an item without a text stands in its place.
-      if (words !== undefined && item === undefined) addBlocks(others, depth - 1, parent);
-      else addBlocks(others, depth, item ?? parent);
+      if (item === undefined) addBlocks(others, depth - 1, parent);
+      else addBlocks(others, depth, item);
     }
   }
 
@@ -195,7 +195,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     parent: Row | undefined,
     item: ListItem | undefined,
   ): Row | undefined {
-    if (item === undefined && depth === -1 && isUnderlined(first, last)) {
+    if (depth === -1 && isUnderlined(first, last)) {
       addHeading(first, levelOf(source.text(first + 1)), depth, parent);
       return undefined;
     }
@@ -210,7 +210,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
         around = addItem(text, line, depth, parent, item, line < last);
         line = around?.nameLine ?? line;
       } else {
-        const isOwn = OWN_PHASE.test(text) || (around !== undefined && isLazyLabel(text));
+        const isOwn = OWN_PHASE.test(text) || isLazyLabel(text);
         addLine(text, line, isOwn ? -1 : depth, isOwn ? undefined : (around ?? parent));
       }
     }
@@ -231,7 +231,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     const marked = indent + markerLength(text.slice(indent));
     const checkbox = withState(checkboxAt(text, marked, true), checked);
     const row = { kind: "item", depth, parent: parent ?? heading(), line } as const;
-    if (checkbox === undefined) return add({ ...row, column: indent, text: text.slice(indent).trim() });
+    if (checkbox === undefined) return add({ ...row, column: indent, text: text.slice(indent) });
     const boxed = { ...row, column: marked, checkbox };
     const name = afterBox(text, marked, checkbox);
     if (!isBare(name)) return add({ ...boxed, text: name });
@@ -247,20 +247,18 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     const marker = markerLength(text.slice(indent));
     const checkbox = checkboxAt(text, indent + marker, marker > 0);
     if (checkbox === undefined) {
-      const words = text.slice(indent).trim();
-      add({ kind: "text", depth, parent: parent ?? heading(), line, column: indent, text: words });
+      add({ kind: "text", depth, parent: parent ?? heading(), line, column: indent, text: text.slice(indent) });
       return;
     }
     const name = afterBox(text, indent + marker, checkbox);
     if (isBare(name)) return;
-    // An item that is indented as much stands beside it. Without a marker, a line that is not indented is no part of one.
+    // An item that is indented as much stands beside it.
     const indentOf = (row: Row) => INDENT.exec(source.text(row.line))?.[0].length ?? 0;
     let above = parent;
-    const isMarked = marker > 0 || indent === 0;
-    while (isMarked && above?.kind === "item" && indentOf(above) >= indent) above = above.parent;
-    const at = above === parent ? depth + 1 : above?.kind === "item" ? above.depth + 1 : 0;
+    while (above?.kind === "item" && indentOf(above) >= indent) above = above.parent;
+    const level = above?.kind === "item" ? above.depth + 1 : 0;
     const column = indent + marker;
-    const row = { kind: "item", depth: at, parent: above ?? heading(), line, column, checkbox } as const;
+    const row = { kind: "item", depth: level, parent: above ?? heading(), line, column, checkbox } as const;
     add({ ...row, text: name });
   }
 
@@ -292,13 +290,13 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     );
     const filled = labels.filter((one) => /[\p{L}\p{N}]/u.test(one.text));
     const isName = ({ field }: Label) => !OF_COLUMNS.has(field);
-    const [first, ...others] = filled.filter(isName).map((one) => one.text);
-    if (header && box && second === undefined && beginsCell(text, box) && first !== undefined) {
-      const name = [`${first} ${others[0] ?? ""}`.trim(), ...others.slice(1)].join(" · ");
+    const names = filled.filter(isName).map((one) => one.text);
+    if (header && box && second === undefined && beginsCell(text, box) && names.length > 0) {
+      const name = [names.slice(0, 2).join(" "), ...names.slice(2)].join(" · ");
       const values = filled.filter((one) => !isName(one));
       add({ ...place, kind: "item", depth: depth + 1, text: name, checkbox: box, cells: values });
     } else {
-      add({ ...place, kind: "cells", depth, text: text.slice(text.search(/[|\S]/)).trim() });
+      add({ ...place, kind: "cells", depth, text });
     }
   }
 
@@ -313,7 +311,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     const last = first ?? behindId ?? boxes.findLast(({ end }) => end === text.length);
     const before = first === undefined ? text.slice(column, last?.start) : "";
     const title = before + (last === undefined ? "" : text.slice(last.end));
-    const row = { line, column, text: title.trim(), ...(last && { checkbox: last }) };
+    const row = { line, column, text: title, ...(last && { checkbox: last }) };
     if (depth !== -1) {
       add({ ...row, kind: "text", depth, parent: item ?? heading() });
     } else {
@@ -328,7 +326,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     if (!RULE.test(next)) return false;
     if (next.includes("=")) return last === first + 1;
     const text = source.text(first).trimEnd();
-    if (last !== first || TITLE.test(text)) return last === first;
+    if (TITLE.test(text)) return true;
     const isTitle = BEGIN_OF_TITLE.test(text) && END_OF_TITLE.test(text) && labelOf(text, vocabulary) === undefined;
     return !isMarked && source.text(first - 1).trim() === "" && isTitle;
   }
@@ -374,7 +372,7 @@ function afterBox(text: string, column: number, { end }: FoundCheckbox): string 
   const emphasis = /^[*_~]*/.exec(text.slice(column))?.[0] ?? "";
   const rest = text.slice(end);
   // The name has no emphasis that is around the box alone.
-  return (emphasis !== "" && rest.startsWith(emphasis) ? rest.slice(emphasis.length) : emphasis + rest).trim();
+  return rest.startsWith(emphasis) ? rest.slice(emphasis.length) : emphasis + rest;
 }
 
 /** Lines that Markdown joins to those above them, and that stand alone here: underlined titles, phases in bold, labels in bold that are not indented. */
