@@ -527,7 +527,7 @@ const ROMAN = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi"
 function startsOf(phases: readonly Candidate[]): Map<Row, PhaseStart> {
   const isRoman = phases.some(({ key = "" }) => /[ivx]{2}/.test(key));
   const numberOf = (key: string | undefined) => {
-    const place = isRoman && key !== undefined ? ROMAN.indexOf(key) : -1;
+    const place = isRoman ? ROMAN.indexOf(key ?? "") : -1;
     return place === -1 ? key : `${place + 1}`;
   };
   return new Map(phases.map(({ row, key, name, level }) => [row, { key: numberOf(key), name, level }]));

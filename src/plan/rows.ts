@@ -226,7 +226,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     { checked }: ListItem,
     goesOn: boolean,
   ): Row | undefined {
-    const indent = MARKERS.exec(text)?.[0].length ?? 0;
+    const indent = lengthOf(MARKERS, text);
     // A marker behind the marker, as in `- 1. [ ] Name`, is not a list in one line to people.
     const marked = indent + markerLength(text.slice(indent));
     const checkbox = withState(checkboxAt(text, marked, true), checked);
@@ -243,7 +243,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
 
   /** Adds a line of text. In strict Markdown, a number other than 1 and a marker without a space begin no item; with a checkbox they do here. */
   function addLine(text: string, line: number, depth: number, parent: Row | undefined): void {
-    const indent = INDENT.exec(text)?.[0].length ?? 0;
+    const indent = lengthOf(INDENT, text);
     const marker = markerLength(text.slice(indent));
     const checkbox = checkboxAt(text, indent + marker, marker > 0);
     if (checkbox === undefined) {
@@ -253,7 +253,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     const name = afterBox(text, indent + marker, checkbox);
     if (isBare(name)) return;
     // An item that is indented as much stands beside it.
-    const indentOf = (row: Row) => INDENT.exec(source.text(row.line))?.[0].length ?? 0;
+    const indentOf = (row: Row) => lengthOf(INDENT, source.text(row.line));
     let above = parent;
     while (above?.kind === "item" && indentOf(above) >= indent) above = above.parent;
     const level = above?.kind === "item" ? above.depth + 1 : 0;
@@ -282,7 +282,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     header: string[] | undefined,
   ): void {
     const text = source.text(line);
-    const column = /^[ \t>|]*/.exec(text)?.[0].length ?? 0;
+    const column = lengthOf(/^[ \t>|]*/, text);
     const place = { parent: item ?? heading(), line, column } as const;
     const [box, second] = checkboxesIn(text);
     const labels = cells.map((cell, index) =>
@@ -304,7 +304,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
   function addHeading(line: number, level: number, depth: number, item: Row | undefined): void {
     const written = source.text(line).trimEnd();
     const text = written.replace(/[ \t]#+$/, "").trimEnd();
-    const column = HEADING.exec(text)?.[0].length ?? 0;
+    const column = lengthOf(HEADING, text);
     const first = checkboxAt(text, column);
     const boxes = checkboxesIn(text);
     const behindId = boxes.find(({ start }) => BEFORE_BOX.test(text.slice(column, start)));
@@ -369,7 +369,7 @@ export function isBare(text: string): boolean {
 }
 
 function afterBox(text: string, column: number, { end }: FoundCheckbox): string {
-  const emphasis = /^[*_~]*/.exec(text.slice(column))?.[0] ?? "";
+  const emphasis = text.slice(column, column + lengthOf(/^[*_~]*/, text.slice(column)));
   const rest = text.slice(end);
   // The name has no emphasis that is around the box alone.
   return rest.startsWith(emphasis) ? rest.slice(emphasis.length) : emphasis + rest;
@@ -403,10 +403,15 @@ const MARKER = new RegExp(
 );
 
 function markerLength(text: string): number {
-  return (BARE_MARKER.exec(text) ?? MARKER.exec(text))?.[0].length ?? 0;
+  return lengthOf(BARE_MARKER, text) || lengthOf(MARKER, text);
+}
+
+/** Returns the length of what a pattern finds in a text. */
+function lengthOf(pattern: RegExp, text: string): number {
+  return pattern.exec(text)?.[0].length ?? 0;
 }
 
 /** Returns a heading's text without the marks, emoji and boxes before its words. */
 export function titleOf({ text }: Row): string {
-  return withoutLeadingMarks(text.replace(/^(?:\*\*|__)(?=[\p{Extended_Pictographic}\p{So}])/u, ""));
+  return withoutLeadingMarks(text.replace(/^(?:\*\*|__)/, ""));
 }
