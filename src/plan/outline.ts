@@ -182,9 +182,7 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
   function plainSections(sections: readonly Candidate[]): Candidate[] {
     const levels = new Set(sections.map(({ level }) => level));
     const isOther = ({ name, level, tasks }: Candidate) =>
-      levels.has(level) &&
-      tasks.every(({ row }) => !idOf.has(row)) &&
-      !NO_TASKS_HEADING.test(name);
+      levels.has(level) && tasks.every(({ row }) => !idOf.has(row)) && !NO_TASKS_HEADING.test(name);
     return full(candidates(section, any, true)).filter(isOther);
   }
 

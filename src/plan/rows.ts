@@ -120,9 +120,10 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
   }
 
   function addBlock(block: Block, depth: number, item: Row | undefined): void {
-    const [line, last] = source.span(block) ?? [];
+    const span = source.span(block);
+    if (span === undefined) return;
+    const [line, last] = span;
     const words = wordsOf(block);
-    if (line === undefined || last === undefined) return;
     if (words !== undefined) addLines(words, depth, item, undefined);
     else if (block.type === "heading") addHeading(line, block.depth, depth, item);
     if (block.type === "thematicBreak" || last > (words?.[1] ?? last)) addRule(last, depth);
@@ -134,7 +135,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     if (span === undefined || block.type === "paragraph") return span;
     const [first, last] = span;
     const underline = source.text(last);
-    if (block.type !== "heading" || first === last || !RULE.test(underline)) return undefined;
+    if (block.type !== "heading" || !RULE.test(underline)) return undefined;
     return [first, underline.includes("=") ? last : last - 1];
   }
 
@@ -146,7 +147,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
   function add(row: Omit<Row, "label" | "phase">): Row {
     const { kind, depth, line, column } = row;
     const text = row.text.trim();
-    const isLabelled = (kind === "text" || kind === "item") && BEGINS_WITH_LABEL.test(text);
+    const isLabelled = kind !== "cells" && BEGINS_WITH_LABEL.test(text);
     const separators = isLabelled ? [...text.matchAll(NEXT_FIELD)] : [];
     const added = addOne({ ...row, text: text.slice(0, separators[0]?.index).trimEnd() });
     for (const [index, separator] of separators.entries()) {
@@ -265,10 +266,10 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
   function addTable({ children }: Table, depth: number, item: Row | undefined): void {
     let header: string[] | undefined;
     for (const row of children) {
-      const [line] = source.span(row) ?? [];
-      if (line === undefined) continue;
-      const cells = cellsOf(source.text(line).trim());
-      addCells(line, depth, item, cells, header);
+      const span = source.span(row);
+      if (span === undefined) continue;
+      const cells = cellsOf(source.text(span[0]).trim());
+      addCells(span[0], depth, item, cells, header);
       header ??= cells;
     }
   }

@@ -16,13 +16,7 @@ const VAIHE: readonly Case[] = [
 ## Vaihe 5: Julkaisu
 - [ ] three
 `,
-    [
-      "3 Vaihe 3: Runko @1",
-      "[ ] 3.1 one @3",
-      "[ ] 3.2 two @5",
-      "5 Vaihe 5: Julkaisu @6",
-      "[ ] 5.1 three @7",
-    ],
+    ["3 Vaihe 3: Runko @1", "[ ] 3.1 one @3", "[ ] 3.2 two @5", "5 Vaihe 5: Julkaisu @6", "[ ] 5.1 three @7"],
   ],
   [
     "may stand beside notes and open questions",
@@ -39,11 +33,7 @@ const VAIHE: readonly Case[] = [
     "- [ ] zero\n## Vaihe 3: A\n- [ ] one\n## Vaihe 5: B\n- [ ] two\n",
     ["1 Vaihe 3: A @2", "[ ] 1.1 one @3", "2 Vaihe 5: B @4", "[ ] 2.1 two @5", "! CHECKBOX_UNPLACED 1"],
   ],
-  [
-    "are at least two",
-    "## Vaihe 3: A\n- [ ] one\n",
-    ["1 Vaihe 3: A @1", "[ ] 1.1 one @2"],
-  ],
+  ["are at least two", "## Vaihe 3: A\n- [ ] one\n", ["1 Vaihe 3: A @1", "[ ] 1.1 one @2"]],
   [
     "have the word that most headings have",
     "# Osa 7: A\n## Vaihe 3: B\n- [ ] one\n## Vaihe 5: C\n- [ ] two\n# Osa 9: D\n## Vaihe 6: E\n- [ ] three\n",
@@ -310,11 +300,7 @@ const NUMBERS: readonly Case[] = [
     "## Phase 1: A\n- [ ] 1.1 soup\n  - [ ] 1 pot\n  - [ ] 2 spoons\n",
     ["1 A @1", "[ ] 1.1 soup @2 0/2"],
   ],
-  [
-    "of bullets are no ids",
-    "## A\n- [ ] soup\n  - 1 pot\n  - 2 spoons\n",
-    ["1 A @1", "[ ] 1.1 soup @2"],
-  ],
+  ["of bullets are no ids", "## A\n- [ ] soup\n  - 1 pot\n  - 2 spoons\n", ["1 A @1", "[ ] 1.1 soup @2"]],
   [
     "of headings are no ids, also with a checkbox",
     "## [ ] 1 A\n- [ ] one\n## [ ] 2 B\n- [ ] two\n",
@@ -346,12 +332,14 @@ describe("numbers", () => {
   it.each(NUMBERS)("%s", check);
 
   it("below a task are criteria in a dialect whose subtasks are criteria", () => {
-    const plan = "## Tasks / Subtasks\n- [ ] Task 1: One\n  - [x] 1.1 two\n  - [ ] 2. three\n- [ ] Task 2: Four (after 1)\n";
+    const plan =
+      "## Tasks / Subtasks\n- [ ] Task 1: One\n  - [x] 1.1 two\n  - [ ] 2. three\n- [ ] Task 2: Four (after 1)\n";
     expect(outline(plan)).toEqual(["1 Tasks / Subtasks @1", "[ ] 1 One @2 1/2", "[ ] 2 Four @5 < 1"]);
   });
 
   it("below headings are criteria in such a dialect", () => {
-    const plan = "## Tasks / Subtasks\n### Task 1: One\n- [x] 1.1 two\n  - [ ] 1.1.1 three\n### Task 2: Four\n- [ ] 2.1 five\n";
+    const plan =
+      "## Tasks / Subtasks\n### Task 1: One\n- [x] 1.1 two\n  - [ ] 1.1.1 three\n### Task 2: Four\n- [ ] 2.1 five\n";
     expect(outline(plan)).toEqual(["1 Tasks / Subtasks @1", "[ ] 1 One @2 1/2", "[ ] 2 Four @5 0/1"]);
   });
 });
