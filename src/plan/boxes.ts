@@ -127,7 +127,6 @@ function found(match: RegExpExecArray | RegExpMatchArray): FoundCheckbox {
 
 /** Returns a line with backticks in place of its code spans. */
 function withoutCode(text: string): string {
-  if (!text.includes("`")) return text;
   let open = "";
   for (const { code, text: part } of codeParts(text)) open += code ? "`".repeat(part.length) : part;
   return open;

@@ -34,7 +34,7 @@ const NUMBERED = new RegExp(
 
 /** Spaces, a colon and the rest of a bold label; not `~~`, which strikes out the name. Underscores at the start of a name, `__proto__`, belong to the name. */
 const AFTER_ID =
-  /^(?:[\s*]|_+(?![_\p{L}\p{N}]))*(?:\](?:\([^()]*\))?|[`)])?(?:[\s*]|_+(?![_\p{L}\p{N}]))*[:：.)、–—-]*(?:[\s*]|_+(?![_\p{L}\p{N}]))*/u;
+  /^\s*(?:\](?:\([^()]*\))?|[`)])?(?:[\s*]|_+(?![_\p{L}\p{N}]))*[:：.)、–—-]*(?:[\s*]|_+(?![_\p{L}\p{N}]))*/u;
 const SURE = /^(?:\]|[*_~]*\s*[:：]|\.\s|\s*[–—-]\s|[*_~]*$)/;
 
 /** Reads the ids at the start of texts, in the forms of a plan. */
@@ -44,9 +44,9 @@ export type IdReader = ReturnType<typeof idReader>;
 export function idReader(taskWord: RegExp, codes: ReadonlySet<string>) {
   const readForm = (text: string, form: TaskIds): TaskTitle | undefined => {
     if (form === "task") {
-      const word = taskWord.exec(text)?.[0];
-      const id = word === undefined ? undefined : NAMED.exec(text.slice(word.length))?.[1];
-      return id === undefined ? undefined : { ...titleAfter(text, word?.length ?? 0, id), sure: true };
+      const [word = ""] = taskWord.exec(text) ?? [];
+      const id = word === "" ? undefined : NAMED.exec(text.slice(word.length))?.[1];
+      return id === undefined ? undefined : titleAfter(text, word.length, id);
     }
     if (form === "number") {
       const [before = "", id] = NUMBERED.exec(text) ?? [];
@@ -79,7 +79,7 @@ function titleAfter(text: string, start: number, id: string): TaskTitle {
   const name = rest.replace(AFTER_ID, "");
   // A backtick that is not closed behind the id begins the name.
   const isCode = /^\s*`/.test(rest) && !text.slice(0, start).includes("`");
-  return { id, rest: isCode ? rest.trim() : name, sure: SURE.test(rest) };
+  return { id, rest: isCode ? rest : name, sure: SURE.test(rest) };
 }
 
 /** Returns the letters before the first digit: `FE-` of `FE-01`, `T` of `T012`. */

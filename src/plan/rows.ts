@@ -74,7 +74,7 @@ export interface Row {
   readonly checkbox?: FoundCheckbox;
   /** The line of the text, if it is not that of the checkbox. */
   readonly nameLine?: number;
-  /** The label that the text begins with; not of a heading. */
+  /** The label that the text begins with. */
   readonly label: Label | undefined;
   /** Of an item that is a row of a table: the cells below a header with a meaning, such as `Depends on`. */
   readonly cells?: readonly Label[];
@@ -149,19 +149,17 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     const text = row.text.trim();
     const isLabelled = kind !== "cells" && BEGINS_WITH_LABEL.test(text);
     const separators = isLabelled ? [...text.matchAll(NEXT_FIELD)] : [];
-    const added = addOne({ ...row, text: text.slice(0, separators[0]?.index).trimEnd() });
+    const added = addOne({ ...row, text: text.slice(0, separators[0]?.index) });
     for (const [index, separator] of separators.entries()) {
       const start = separator.index + separator[0].length;
-      const part = text.slice(start, separators[index + 1]?.index).trimEnd();
+      const part = text.slice(start, separators[index + 1]?.index);
       addOne({ kind: "text", depth, parent: added, line, column: column + start, text: part });
     }
     return added;
   }
 
   function addOne(row: Omit<Row, "label" | "phase">): Row {
-    const { kind, text } = row;
-    const label = kind === "heading" ? undefined : labelOf(text, vocabulary);
-    const added = { ...row, label, phase: phaseTitle(text, vocabulary) };
+    const added = { ...row, label: labelOf(row.text, vocabulary), phase: phaseTitle(row.text, vocabulary) };
     rows.push(added);
     return added;
   }
@@ -268,7 +266,7 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     for (const row of children) {
       const span = source.span(row);
       if (span === undefined) continue;
-      const cells = cellsOf(source.text(span[0]).trim());
+      const cells = cellsOf(source.text(span[0]));
       addCells(span[0], depth, item, cells, header);
       header ??= cells;
     }

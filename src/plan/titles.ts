@@ -20,10 +20,10 @@ export function phaseTitle(title: string, words: Vocabulary): PhaseTitle | undef
     .trim();
   const match = words.phaseTitle.exec(text);
   if (match === null) return undefined;
-  const [, spaced, joined, ordinal, leading, remark = "", name = "", bracketed = "", unnumbered] = match;
+  const [, spaced, joined, ordinal, leading, remark, name, bracketed, unnumbered = ""] = match;
   const key = spaced ?? joined ?? ordinal ?? leading;
-  if (key === undefined) return { key: undefined, name: unnumbered ?? "" };
-  return { key: keyOf(key), name: [name, remark.trim(), bracketed].filter(Boolean).join(" ") };
+  if (key === undefined) return { key: undefined, name: unnumbered };
+  return { key: keyOf(key), name: [name, remark?.trim(), bracketed].filter(Boolean).join(" ") };
 }
 
 /** Returns a title with the texts of its links in their place: `[Phase 2](build.md): Build`. */
@@ -63,7 +63,7 @@ export function wordAndNumber(title: string) {
 
 /** Returns the title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
 export function isGateTitle(title: string): boolean {
-  return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b|\b(?:exit|gate)\s+criteria\b|^\W*(?:critères de sortie|criterios de salida|critérios de saída|criteri di uscita|критерии выхода|критерии завершения|退出标准|終了条件|종료 조건)/iu.test(
+  return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b|\b(?:exit|gate)\s+criteria\b|critères de sortie|criterios de salida|critérios de saída|criteri di uscita|критерии выхода|критерии завершения|退出标准|終了条件|종료 조건/iu.test(
     title,
   );
 }
@@ -73,7 +73,7 @@ export const CHECKS_PHASE =
   /\b(?:validation|verification|acceptance|completion|checklist|sign-?off)\b|验证|验收|检查清单|檢查清單/i;
 
 /** The phase after a gate: `before Phase 2`, `→ Phase 2`. */
-const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase\s+\w+/gi;
+const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase\s+\w/gi;
 
 /** Returns the key of the phase that a title mentions, or `final` for the last one. Ignores a phase that it leads to. */
 export function mentionedPhase(title: string): string | undefined {
@@ -186,7 +186,7 @@ export function label(name: string, text: string, words: Vocabulary): Label {
 }
 
 /** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
-const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:：]+)(?:[:：](\1?)|\1[ \t]*[:：])[ \t]*(.*)$/;
+const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:：]+)(?:[:：](\1?)|\1[ \t]*[:：])(.*)/;
 
 function slantedLabel(line: string, words: Vocabulary): Label | undefined {
   const [, , name, closed, rest = ""] = SLANTED.exec(line) ?? [];
@@ -215,8 +215,7 @@ const DEPENDS = /^[*_]{0,3}(depends on|requires|blocked by)[*_]{0,3}[ \t](.*)/i;
 
 /** Reads `depends on T001 (the model)` without a colon: other words make it a sentence. */
 function dependenciesLabel(line: string, words: Vocabulary): Label | undefined {
-  const [, name, text = ""] = DEPENDS.exec(line) ?? [];
-  if (name === undefined) return undefined;
+  const [, name = "", text = ""] = DEPENDS.exec(line) ?? [];
   return namesOnlyIds(text.replace(/\([^()]*\)/g, " ")) ? label(name, text, words) : undefined;
 }
 
@@ -242,7 +241,7 @@ function plain(name: string): string {
   return name
     .toLowerCase()
     .replace(/\([^()]*\)/g, " ")
-    .replace(/[^\p{L}\p{N}-]+/gu, " ")
+    .replace(/[^\p{L}\p{N}-]/gu, " ")
     .replace(/\b(?:phase|task|final)(?: \d\w*)*\b(?! gate| list)(?! *$)/g, " ")
     .trim()
     .replace(/ +/g, " ");

@@ -258,7 +258,7 @@ export const JOIN = String.raw`\s*(?:[-–—~～]|\.{2,3}|…|,(?:\s*and)?|、|
 function phasePattern(phase: string): RegExp {
   const written = String.raw`(?:(?:${phase})(?:\s+#?|#|-)(${KEY})(?![\p{L}\p{N}])|(?:${phase})(\d+[a-z]?(?![\p{L}\p{N}])|[${CHINESE}]{1,3})|第\s*(\d+|[${CHINESE}]{1,3})\s*(?:${phase})|(\d+)\s*(?:${cjkOf(phase)}))`;
   return new RegExp(
-    String.raw`^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?(?:${written}${REST}|(?:${phase})\s*[:：]\s*(\S.*)$)`,
+    String.raw`^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)??(?:${written}${REST}|(?:${phase})\s*[:：]\s*(\S.*)$)`,
     "isu",
   );
 }
