@@ -123,6 +123,17 @@ describe("a word for done", () => {
   });
 });
 
+describe("a word for a dependency", () => {
+  it.each([
+    ["(NEEDS 1.1)", " < 1.1"],
+    ["(AFTER task 1.1)", " < 1.1"],
+    ["(hereafter 1.1)", ""],
+  ])("counts as a whole, in any case: %j", (remark, after) => {
+    const [, , task] = outline(`## Phase 1: A\n- [ ] 1.1 a\n- [ ] 1.2 b\n  ${remark}\n`);
+    expect(task).toBe(`[ ] 1.2 b @3${after}`);
+  });
+});
+
 describe("a word of the host", () => {
   it.each([
     ["ph.", "Ph. 3: A"],
@@ -174,6 +185,8 @@ describe("a checkbox", () => {
       ["", 43, "[ ]"],
     ]);
     expect(checkboxesIn("none here")).toEqual([]);
+    expect(checkboxesIn("so☐ and ☑(now)").map(({ column }) => column)).toEqual([2, 8]);
+    expect(checkboxAt("- **☐ a**", 2)).toEqual({ mark: "☐", column: 4, start: 4, end: 5 });
   });
 
   it.each([
