@@ -3,14 +3,15 @@ import { remarkPlan } from "phasegate/remark";
 import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
 import { unified } from "unified";
-import { visit } from "unist-util-visit";
 import { VFile } from "vfile";
 import { describe, expect, it } from "vitest";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 
 /** Reads a text in a remark pipeline whose items a transform may change. */
 async function read(value: string, change: (item: ListItem) => void = () => {}) {
-  const transform = () => (tree: Root) => visit(tree, "listItem", change);
+  const transform = () => (tree: Root) => {
+    for (const node of tree.children) if (node.type === "list") node.children.forEach(change);
+  };
   const processor = unified().use(remarkParse).use(remarkGfm).use(transform).use(remarkPlan);
   const file = new VFile({ value });
   await processor.run(processor.parse(file), file);
