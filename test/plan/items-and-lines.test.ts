@@ -165,3 +165,17 @@ describe("labels in one line", () => {
     expect(outline(plan)).toEqual(["1 A @1", "[ ] 1.1 a: first @2 < 1.2", "[ ] 1.2 b @3"]);
   });
 });
+
+describe("a fence", () => {
+  it.each([
+    ["around a list of tasks is none", "```[tasklist]\n- [ ] a\n- [ ] b\n```\n", ["[ ] 1.1 a @3", "[ ] 1.2 b @4"]],
+    [
+      "around such a list need not be closed",
+      "```[tasklist]\n- [ ] a\n- [ ] b",
+      ["[ ] 1.1 a @3", "[ ] 1.2 b @4", "! FENCE_UNCLOSED 2"],
+    ],
+    ["that only names such a list is code", "```md of [tasklist]\n- [ ] a\n```\n- [ ] b\n", ["[ ] 1.1 b @5"]],
+  ])("%s", (_, fence, tasks) => {
+    expect(outline(`## Phase 1: A\n${fence}`)).toEqual(["1 A @1", ...tasks]);
+  });
+});
