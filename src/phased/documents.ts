@@ -8,10 +8,10 @@
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { fillOptions } from "../gate/fill-params.js";
 import type { Content, WorkflowDocument } from "../ports/content-provider.js";
-import { jsonWeight, RecentMap } from "../workflow/cache.js";
+import { byRevision } from "../workflow/cache.js";
 import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
 import { revisionOf } from "../workflow/json.js";
-import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
+import { markdownFacts } from "../workflow/markdown-facts.js";
 import { firstFew, nearest, parseRelativePath, type SessionId, shown } from "../workflow/names.js";
 import { fillText, type TextValues } from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
@@ -59,8 +59,6 @@ export async function findDocument(
 
 /** Limits the documents that are read for one text; a text with more names is an index, and is shown itself. */
 const LISTED_MAX = 50;
-/** Limits the facts below that are cached, in characters of their JSON. */
-const KEPT_WEIGHT = 2 * 1024 * 1024;
 
 /** What names documents: the text of a phase or task, or a document by its path. */
 type Naming = { readonly phase: PhaseDefinition; readonly task?: TaskDefinition } | { readonly path: string };
@@ -100,17 +98,8 @@ export async function namedDocuments(
   }
 }
 
-/** The paths that texts name: to read one again with each answer would take a hundred times as long as the answer. */
-const namesByRevision = new RecentMap<string, readonly string[]>(KEPT_WEIGHT, jsonWeight);
-
 /** Returns the paths that a text names, each once. */
-function namesIn({ text, revision }: Content): readonly string[] {
-  const known = namesByRevision.get(revision);
-  if (known !== undefined) return known;
-  const names = [...new Set(namedPaths(text).map(({ path }) => path))];
-  namesByRevision.set(revision, names);
-  return names;
-}
+const namesIn = byRevision((text) => [...new Set(namedPaths(text).map(({ path }) => path))]);
 
 /** Returns the path of a text, which its links are relative to; for a phase in code, the usual one. Undefined if it is gone. */
 function textPath(
@@ -302,8 +291,6 @@ function refused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {
   });
 }
 
-const factsByRevision = new RecentMap<string, MarkdownFacts>(KEPT_WEIGHT, jsonWeight);
-
 /** Returns the text of a phase, or of one of its tasks, as it is now, with the session's options in it. */
 export async function viewText(
   context: EngineContext,
@@ -320,7 +307,7 @@ export async function viewText(
   const named = Object.entries({ own, shared }).filter(([, part]) => namesOption(part));
   const options = await context.pinned.options(session.sessionId);
   const given = named.map(([name, part]) => [name, part && { ...part, text: fillOptions(part.text, options) }]);
-  return { ...view, content, facts: readMarkdownFacts(content.text), ...Object.fromEntries(given) };
+  return { ...view, content, facts: markdownFacts(content), ...Object.fromEntries(given) };
 }
 
 function namesOption(part: { readonly text: string } | undefined): boolean {
@@ -348,12 +335,12 @@ export async function readText(
   const pinned = (task ?? phase).textRevision;
   const found = await currentText(context, structure, phase, task);
   const content = filled(found, { target, plan: structure.plan?.path });
-  let facts = factsByRevision.get(content.revision);
-  if (facts === undefined) {
-    facts = readMarkdownFacts(content.text);
-    factsByRevision.set(content.revision, facts);
-  }
-  return { content, facts, leftOut: [], contentChanged: pinned !== undefined && pinned !== found.revision };
+  return {
+    content,
+    facts: markdownFacts(content),
+    leftOut: [],
+    contentChanged: pinned !== undefined && pinned !== found.revision,
+  };
 }
 
 /** Reads the text of a phase or task. One that is not as it was at the start may be at another place by now. */

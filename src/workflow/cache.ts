@@ -57,6 +57,24 @@ export function jsonWeight(value: object): number {
   return known;
 }
 
+/** Limits what a function keeps by revision, in characters of its JSON. */
+const BY_REVISION_WEIGHT = 2 * 1024 * 1024;
+
+/**
+ * Returns a function that keeps what `make` reads from a text, by the text's revision: to parse Markdown again with each answer
+ * would take a hundred times as long as the answer.
+ */
+export function byRevision<T extends object>(make: (text: string) => T) {
+  const kept = new RecentMap<string, T>(BY_REVISION_WEIGHT, jsonWeight);
+  return ({ text, revision }: { readonly text: string; readonly revision: string }): T => {
+    const known = kept.get(revision);
+    if (known !== undefined) return known;
+    const made = make(text);
+    kept.set(revision, made);
+    return made;
+  };
+}
+
 /** Limits the texts whose results a function remembers, in characters. */
 const RESULTS_WEIGHT = 4 * 1024 * 1024;
 

@@ -1,6 +1,7 @@
 /** Reads facts from the text of a phase or task. Those that it lacks are left out, never guessed. */
 import type { List, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
+import { byRevision } from "./cache.js";
 import {
   endOfSection,
   headingName,
@@ -43,6 +44,9 @@ export interface MarkdownFacts {
 }
 
 const DURATION = /^(?:estimated time|estimated duration|duration|time)\s*:(.+)$/is;
+
+/** Returns the facts of a content's text. */
+export const markdownFacts = byRevision(readMarkdownFacts);
 
 /** Reads the facts of a text. Never throws. */
 export function readMarkdownFacts(text: string): MarkdownFacts {

@@ -9,7 +9,7 @@ import { requirementTitles } from "../../plan/requirements.js";
 import type { Content } from "../../ports/content-provider.js";
 import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
 import { revisionOf } from "../../workflow/json.js";
-import { readMarkdownFacts } from "../../workflow/markdown-facts.js";
+import { markdownFacts } from "../../workflow/markdown-facts.js";
 import type {
   DynamicDefinition,
   PhaseDefinition,
@@ -154,10 +154,11 @@ export async function renderedText(
       ? renderPhase(template.text, phase, next, values)
       : renderTask(template.text, phase, task, values);
   const sources = [...template.sources, ...(plan === undefined ? [] : [plan.path])];
+  const content = { text, revision: revisionOf(text), sources, tokens: Math.ceil(text.length / 4) };
   return {
-    content: { text, revision: revisionOf(text), sources, tokens: Math.ceil(text.length / 4) },
+    content,
     leftOut,
-    facts: readMarkdownFacts(text),
+    facts: markdownFacts(content),
     ...partsOf(template.text, forTasks?.text, phases, values, phase, task),
     contentChanged: (task ?? phase).textRevision !== template.revision,
   };
