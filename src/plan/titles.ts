@@ -31,6 +31,12 @@ function unlinked(title: string): string {
   return title.replace(/\[([^[\]]*)\]\([^()]*\)/g, "$1");
 }
 
+/** Returns what the two groups of a pattern find in a title, without the marks of links and bold. */
+function partsOf(title: string, pattern: RegExp) {
+  const [, first, second = ""] = pattern.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
+  return first === undefined ? undefined : { first, second: second.trim() };
+}
+
 const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase(?:\s+#?|#|-)(\d+)\s+(\p{L}.*)/iu;
 /** The first or the last word after the number. Others may be part of a name: `Phase 1 Setup and Configuration`. */
 const PART_OF_PHASE =
@@ -38,18 +44,19 @@ const PART_OF_PHASE =
 
 /** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
 export function loosePhaseTitle(title: string) {
-  const [, key, said = ""] = LOOSE_PHASE.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
-  const name = said.trim();
+  const found = partsOf(title, LOOSE_PHASE);
+  if (found === undefined) return undefined;
+  const { first: key, second: name } = found;
   const isPart = PART_OF_PHASE.test(name) || PART_OF_PHASE.test(name.slice(name.lastIndexOf(" ") + 1));
-  return key === undefined || isPart ? undefined : { key, name };
+  return isPart ? undefined : { key, name };
 }
 
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)(?:[.)]\s+|、\s*)(\S.*)/u;
 
 /** Returns a title such as `3. Setup`. */
 export function numberedTitle(title: string) {
-  const [, key, name = ""] = NUMBERED.exec(unlinked(title).replace(/\*\*|__/g, "")) ?? [];
-  return key === undefined ? undefined : { key, name: name.trim() };
+  const found = partsOf(title, NUMBERED);
+  return found && { key: found.first, name: found.second };
 }
 
 /** A title such as `Wave 2: Name`, with any word that is not a known one. */
@@ -57,8 +64,8 @@ const WORD_AND_NUMBER = /^[^\p{L}\p{N}]*(\p{L}{2,20})\s+(\d+(?:\.\d+)?)\s*(?:[:�
 
 /** Returns the word and the number of a title such as `Wave 2: Name`. */
 export function wordAndNumber(title: string) {
-  const [, word, key] = WORD_AND_NUMBER.exec(title.replace(/\*\*|__/g, "")) ?? [];
-  return word === undefined || key === undefined ? undefined : { word: word.toLowerCase(), key };
+  const found = partsOf(title, WORD_AND_NUMBER);
+  return found && { word: found.first.toLowerCase(), key: found.second };
 }
 
 /** Returns the title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */

@@ -190,8 +190,8 @@ function compile(extra: readonly PlanWords[]) {
     wordFor(state: "done" | "pending", like: string): string {
       const said = like.toLowerCase().replace(/\s+/g, " ");
       const all = SAID.map((one) => wordsOf(one, extra));
-      const language = all[0]?.findIndex((_, at) => all.some((words) => words[at]?.includes(said))) ?? -1;
-      return wordsOf(state, extra)[language]?.[0] ?? state;
+      const language = wordsOf(state, extra).find((_, at) => all.some((words) => words[at]?.includes(said)));
+      return language?.[0] ?? state;
     },
     /** Checks whether a text about dependencies begins with a word for none. */
     saysNone: (text: string) => none.test(text),
@@ -277,9 +277,11 @@ export function keyOf(written: string): string {
   const word = NUMBERS.indexOf(key);
   if (word !== -1) return `${(word % 12) + 1}`;
   if (!IN_CHINESE.test(key)) return key;
-  const [tens = "", ones = ""] = key.includes("十") ? key.split("十") : ["", key];
+  const [first = "", ones] = key.split("十");
+  // Nothing before 十 means one ten, and is found at the place of one.
   const digit = (sign: string) => CHINESE.indexOf(sign) + 1;
-  return `${key.includes("十") ? Math.max(digit(tens || "一"), 1) * 10 + (ones === "" ? 0 : digit(ones)) : digit(ones)}`;
+  if (ones === undefined) return `${digit(first)}`;
+  return `${digit(first) * 10 + (ones === "" ? 0 : digit(ones))}`;
 }
 
 function escaped(word: string): string {

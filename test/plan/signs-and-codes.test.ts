@@ -127,10 +127,12 @@ describe("a word for a dependency", () => {
   it.each([
     ["(NEEDS 1.1)", " < 1.1"],
     ["(AFTER task 1.1)", " < 1.1"],
+    ["(after 1.0 AND 1.1)", " < 1.0 1.1"],
     ["(hereafter 1.1)", ""],
+    ["Roadblocks 1.1 remain", ""],
   ])("counts as a whole, in any case: %j", (remark, after) => {
-    const [, , task] = outline(`## Phase 1: A\n- [ ] 1.1 a\n- [ ] 1.2 b\n  ${remark}\n`);
-    expect(task).toBe(`[ ] 1.2 b @3${after}`);
+    const read = outline(`## Phase 1: A\n- [ ] 1.0 0\n- [ ] 1.1 a\n- [ ] 1.2 b\n  ${remark}\n`);
+    expect(read.slice(1)).toEqual(["[ ] 1.0 0 @2", "[ ] 1.1 a @3", `[ ] 1.2 b @4${after}`]);
   });
 });
 
