@@ -231,7 +231,7 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect, words: Vocabulary, n
     mentions.set(id, all.length);
   }
   const plain = rows.filter(
-    (row) => plainTask(row) !== undefined && !ancestorsOf(row).some((above) => idOf.has(above)),
+    (row) => plainTask(row) !== undefined && ![row, ...ancestorsOf(row)].some((one) => idOf.has(one)),
   );
   /** True if tasks have ids, so that a checkbox without one is usually not a task. Codes on a few of many checkboxes name other things. */
   const identified = idOf.size * FEW > plain.length;
