@@ -337,8 +337,8 @@ describe("phases", () => {
 
 describe("checkboxes without a code", () => {
   it.each([
-    [18, "! CHECKBOX_UNPLACED 4"],
-    [19, "[ ] 1.2 b @4"],
+    [19, "! CHECKBOX_UNPLACED 4"],
+    [20, "[ ] 1.2 b @4"],
   ])("in another part of the phase are no tasks if there are few: %i", (others, read) => {
     expect(outline(`## Phase 1: A\n- [ ] T001 a\n### Part\n${"- [ ] b\n".repeat(others)}`)).toContain(read);
   });
