@@ -44,7 +44,7 @@ const EMPTY: ReadonlyMap<string, string> = new Map([
 
 /** Returns the mark that takes the place of another one: a ballot box stays one. */
 export function markFor(done: boolean, mark: string): string {
-  const [ticked, open] = /[A-Z]{3}/.test(mark) ? ["DONE", "TODO"] : ["x", " "];
+  const [ticked, open] = /^[A-Z]{3,}$/.test(mark) ? ["DONE", "TODO"] : ["x", " "];
   return done ? (BALLOTS.get(mark) ?? ticked) : (EMPTY.get(mark) ?? open);
 }
 

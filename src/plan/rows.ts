@@ -150,10 +150,11 @@ export function readRows(source: SourceText, tree: Root, vocabulary: Vocabulary)
     const isLabelled = kind !== "cells" && BEGINS_WITH_LABEL.test(text);
     const separators = isLabelled ? [...text.matchAll(NEXT_FIELD)] : [];
     const added = addOne({ ...row, text: text.slice(0, separators[0]?.index) });
+    const parent = kind === "text" ? row.parent : added;
     for (const [index, separator] of separators.entries()) {
       const start = separator.index + separator[0].length;
       const part = text.slice(start, separators[index + 1]?.index);
-      addOne({ kind: "text", depth, parent: added, line, column: column + start, text: part });
+      addOne({ kind: "text", depth, parent, line, column: column + start, text: part });
     }
     return added;
   }

@@ -80,7 +80,7 @@ export const CHECKS_PHASE =
   /\b(?:validation|verification|acceptance|completion|checklist|sign-?off)\b|验证|验收|检查清单|檢查清單/i;
 
 /** The phase after a gate: `before Phase 2`, `→ Phase 2`. */
-const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase\s+\w/gi;
+const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase\s+\w+/gi;
 
 /** Returns the key of the phase that a title mentions, or `final` for the last one. Ignores a phase that it leads to. */
 export function mentionedPhase(title: string): string | undefined {
@@ -248,7 +248,7 @@ function plain(name: string): string {
   return name
     .toLowerCase()
     .replace(/\([^()]*\)/g, " ")
-    .replace(/[^\p{L}\p{N}-]/gu, " ")
+    .replace(/[^\p{L}\p{N}-]+/gu, " ")
     .replace(/\b(?:phase|task|final)(?: \d\w*)*\b(?! gate| list)(?! *$)/g, " ")
     .trim()
     .replace(/ +/g, " ");
