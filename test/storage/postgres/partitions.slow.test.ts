@@ -86,6 +86,14 @@ async function divideUntil(copy: number): Promise<void> {
   await expect(killed).rejects.toMatchObject({ code: "STORAGE_FAILED" });
 }
 
+/** Makes each commit that is copied from now on take 0.1 s. */
+async function slowCopies(): Promise<void> {
+  const sleeping = `CREATE FUNCTION ${schema}.sleep() RETURNS trigger LANGUAGE plpgsql
+      AS 'BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END';
+    CREATE TRIGGER sleep BEFORE INSERT ON ${schema}.commits_in_partitions FOR EACH ROW EXECUTE FUNCTION ${schema}.sleep()`;
+  await runSql(url, sleeping);
+}
+
 async function connected(address = url): Promise<Client> {
   const client = new Client({ connectionString: address });
   client.on("error", () => {});
@@ -179,20 +187,20 @@ describe("a log that is divided into partitions", { timeout: 120_000 }, () => {
 
   it("goes on where a process that copied was killed", async () => {
     await fill();
-    const opening = PostgresStorage.open({ url, schema, retryMs: 0 }).catch((error: unknown) => error);
-    const copied = `SELECT session_id FROM ${schema}.commits_copied WHERE version > 0`;
-    await expect.poll(() => runSql(url, copied).catch(() => []), { interval: 5, timeout: 20_000 }).toHaveLength(1);
-    const [place] = await runSql(url, copied);
-    await runSql(
-      url,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'phasegate'
-        AND datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()`,
-    );
-    expect(await opening).toBeInstanceOf(Error);
-    expect(place).toBeDefined();
-    expect((await runSql(url, `SELECT max(number) AS number FROM ${schema}.migrations`))[0]).toEqual({
-      number: OLD + 1,
+    await divideUntil(2);
+    const places = `SELECT session_id FROM ${schema}.commits_copied WHERE version > 0`;
+    const before = await runSql(url, places);
+    expect(before).toHaveLength(1);
+    await slowCopies();
+    const killed = expect(PostgresStorage.open({ url, schema, retryMs: 0 })).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
     });
+    const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE query LIKE '${COPIES}%' AND state = 'active' AND datname = current_database()`;
+    await expect.poll(() => runSql(url, kill), { interval: 5 }).toHaveLength(1);
+    await killed;
+    expect(await runSql(url, places)).toEqual(before);
+    await runSql(url, `DROP FUNCTION ${schema}.sleep CASCADE`);
     await host.append(makeCommit({ sessionId: "between" }));
     const storage = await PostgresStorage.open({ url, schema });
     expect(await layout()).toEqual(PARTITIONED);
@@ -390,16 +398,18 @@ describe("a log that is divided while others have their hands in the database", 
   it("holds up others for seconds only if its host is suspended while it has the lock", async () => {
     await fill(10);
     let isReplacing = false;
+    let isSuspended = false;
     let wake = () => {};
     const awake = new Promise<void>((resolve) => {
       wake = resolve;
     });
     const dividing = divideWith(async (text) => {
-      if (text.includes("INSERT INTO") && isReplacing) await awake;
+      isSuspended = text.includes("INSERT INTO") && isReplacing;
+      if (isSuspended) await awake;
       isReplacing ||= text.includes("commits_before");
     });
     const failed = expect(dividing).rejects.toMatchObject({ code: "STORAGE_FAILED" });
-    await expect.poll(() => isReplacing).toBe(true);
+    await expect.poll(() => isSuspended).toBe(true);
     await host.append(makeCommit({ sessionId: "waits" }));
     wake();
     await failed;
@@ -410,10 +420,7 @@ describe("a log that is divided while others have their hands in the database", 
   it("takes as long as it must, however soon the host's own statements time out", async () => {
     await fill(60);
     await divideUntil(1);
-    const sleeping = `CREATE FUNCTION ${schema}.sleep() RETURNS trigger LANGUAGE plpgsql
-        AS 'BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END';
-      CREATE TRIGGER sleep BEFORE INSERT ON ${schema}.commits_in_partitions FOR EACH ROW EXECUTE FUNCTION ${schema}.sleep()`;
-    await runSql(url, sleeping);
+    await slowCopies();
     await divide({ statementTimeoutMs: 200 });
     expect(await countCommits()).toBe(60);
   });
