@@ -36,19 +36,20 @@ async function walk(corpus, type, plan) {
   const content = new FileContent({ roots: [join(corpus, "praxis-os/workflows")] });
   const engine = createEngine({ storage: new MemoryStorage(), content, plans: new FilePlans({ root }) });
   const tool = createWorkflowTool(engine);
-  const found = { calls: 0, characters: 0, tasks: 0, taskCharacters: 0, noteCharacters: 0, textCharacters: 0 };
+  const found = { calls: 0, characters: 0, tasks: 0, taskCharacters: 0, textCharacters: 0 };
   const ask = async (call) => {
     const answer = await tool.dispatch(call);
     if (answer.status !== "success") throw new Error(`${type}: ${JSON.stringify(answer)}`);
     const { length } = JSON.stringify(answer);
     found.calls += 1;
     found.characters += length;
-    const { content } = answer.phase_content ?? answer.task_content ?? {};
-    found.textCharacters += content === undefined ? 0 : JSON.stringify(content).length;
-    if (call.action === "complete_task") found.noteCharacters += length;
-    if (call.action === "get_task") {
+    const task = answer.task ?? answer.task_content;
+    for (const content of [answer.phase_content?.content, task?.content]) {
+      if (content !== undefined) found.textCharacters += JSON.stringify(content).length;
+    }
+    if (task !== undefined) {
       found.tasks += call.cursor === undefined ? 1 : 0;
-      found.taskCharacters += length;
+      found.taskCharacters += JSON.stringify(task).length;
     }
     return answer;
   };
@@ -99,33 +100,30 @@ export async function section(corpus = CORPUS) {
     return `${head}Not measured: ${corpus} has no praxis-os/workflows. Pass the corpus's folder as an argument.\n`;
   }
   const found = Object.entries(await walks(corpus));
-  const lines = found.map(([name, { calls, characters, tasks, taskCharacters, noteCharacters, textCharacters }]) => {
+  const lines = found.map(([name, { calls, characters, tasks, taskCharacters, textCharacters }]) => {
     const cells = [name, calls, tasks, count(Math.round(taskCharacters / tasks))];
-    return row([...cells, ...compared(BEFORE[name], characters, textCharacters, noteCharacters)]);
+    return row([...cells, ...compared(BEFORE[name], characters, textCharacters)]);
   });
   const sum = (values) => values.reduce((total, value) => total + value, 0);
   const of = (key) => sum(found.map(([, walked]) => walked[key]));
-  const all = compared(sum(Object.values(BEFORE)), of("characters"), of("textCharacters"), of("noteCharacters"));
+  const all = compared(sum(Object.values(BEFORE)), of("characters"), of("textCharacters"));
   return `${head}The characters of all answers in a walk through two real workflows, the second on each of eight real plans, with every
-phase and task read, and each task noted as done. *Before* is the walk when answers still repeated what another answer has;
-tasks could not be noted then. So the first ratio is without the answers to these notes, the second with them. *Texts* are
-those of the workflow itself, without what an earlier answer has. The tasks of spec_creation_v1 share no text, so that little
-can be left out there.
+phase and task read, and each task noted as done. *Before* is the walk when answers still repeated what another answer has, and
+each text took a call of its own; tasks could not be noted then. *Texts* are those of the workflow itself, without what an
+earlier answer has.
 
-| walk | calls | tasks | characters a task | before | characters | of them texts | of them notes | ratio without notes | ratio |
-|---|---|---|---|---|---|---|---|---|---|
+| walk | calls | tasks | characters a task | before | characters | of them texts | ratio |
+|---|---|---|---|---|---|---|---|
 ${lines.join("\n")}
-${row(["all", "", "", "", ...all])}
+${row(["all", of("calls"), of("tasks"), count(Math.round(of("taskCharacters") / of("tasks"))), ...all])}
 `;
 }
 
 const row = (cells) => `| ${cells.join(" | ")} |`;
 
-function compared(before, characters, texts, notes) {
-  const found = [characters, texts, notes].map(count);
-  if (before === undefined) return ["", ...found, "", ""];
-  const ratios = [characters - notes, characters].map((length) => (length / before).toFixed(2));
-  return [count(before), ...found, ...ratios];
+function compared(before, characters, texts) {
+  const found = [characters, texts].map(count);
+  return before === undefined ? ["", ...found, ""] : [count(before), ...found, (characters / before).toFixed(2)];
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) console.log(await section(process.argv[2]));

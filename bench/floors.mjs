@@ -24,8 +24,8 @@ import { benchTool, completing, evidenceOf } from "./workflow.mjs";
 const PHASES = 400;
 /** The bytes of a commit with 1 KiB of evidence, and of one of a routed step. */
 const [BYTES, ROUTED_BYTES] = [2000, 1000];
-/** How many parameters the storage's statement in PostgreSQL has, and where those are that change. */
-const [VALUES, VERSION, PREVIOUS, HASH] = [17, 1, 4, 5];
+/** How the storage's statement in PostgreSQL begins, and where the parameters are that change. */
+const [BEGUN, VERSION, PREVIOUS, HASH] = ["WITH begun AS (INSERT", 1, 4, 5];
 
 const inPool = { open: promisify(open), fsync: promisify(fsync), close: promisify(close) };
 
@@ -126,7 +126,7 @@ async function ownStatement(url) {
   pool.on("connect", (client) => {
     const query = client.query.bind(client);
     client.query = (config, ...others) => {
-      if (config.values?.length === VALUES) sent = config;
+      if (config.text?.startsWith(BEGUN)) sent = config;
       return query(config, ...others);
     };
   });
