@@ -123,9 +123,9 @@ interface Block {
   /** The depth of its first and its last item. */
   first?: number;
   last?: number;
-  /** True if labels name groups of its items. */
   /** True for a gate that may be a list of the phase's tasks: those are no items of it. */
   readonly isChecklist?: boolean;
+  /** True if labels name groups of its items. */
   grouped?: boolean;
   /** Receives the items when the block ends. */
   readonly done: (items: readonly PlanItem[]) => void;
@@ -142,6 +142,8 @@ const OF_TASKS: ReadonlySet<Field> = new Set([
 
 /** Labels that group the items of a gate, or precede them. */
 const OF_GATES: ReadonlySet<Field> = new Set(["other", "gate", "success", "criteria"] as const);
+
+const isSubtasks = (title: string) => /sub-?tasks/i.test(title);
 
 /** Labels that say that the item or heading around them is a task. */
 const ONLY_OF_TASKS: ReadonlySet<Field> = new Set(["dependencies", "status", "blocks"] as const);
@@ -233,7 +235,9 @@ export function readRoles(context: Context) {
     if (phase !== undefined && row.depth <= phase.level) open.phase = undefined;
     endTask(row.line);
     open.aside = open.isEmpty ? NO_WORK.test(row.text) : outline.identified || NO_TASKS_HEADING.test(row.text);
-    const isCriteria = field === "success" || field === "criteria";
+    // Without a task that they could be part of, "Subtasks" are tasks.
+    const isOfNoTask = isSubtasks(row.text) && phase?.tasks.length === 0;
+    const isCriteria = !isOfNoTask && (field === "success" || field === "criteria");
     // Outside of a phase, they are those of the plan: of its only phase in a dialect with one section of tasks.
     if (isCriteria && (open.phase !== undefined || dialect.section !== undefined)) openPhaseCriteria(row);
     else if (open.phase === undefined && (isCriteria || OF_PLAN.test(row.text))) {
@@ -435,7 +439,7 @@ export function readRoles(context: Context) {
       case "criteria":
       case "success":
       case "gate": {
-        if (/sub-?tasks/i.test(name) && namesOnlyIds(text)) return void listed.push({ row, text });
+        if (isSubtasks(name) && namesOnlyIds(text)) return void listed.push({ row, text });
         const item = text === "" ? undefined : itemOf({ ...row, text });
         const done = (items: readonly PlanItem[]) => void task.criteria.push(...items);
         openBlock({ kind: "criteria", owner: row, section: false, text: item, done });
@@ -730,9 +734,10 @@ export function readRoles(context: Context) {
     const phase = open.phase;
     if (key === undefined || phase === undefined || phase.key === key) return phase;
     const replaced = phase.tasks.length === 0;
-    const title = id === key || id === undefined ? name : replaced ? phase.name : "";
+    const isTitle = id === key || id === undefined;
+    const title = isTitle ? name : replaced ? phase.name : "";
     if (replaced) phases.pop();
-    const started = startPhase({ key, name: title, level: phase.level }, row);
+    const started = startPhase({ key, name: title, level: phase.level }, replaced && !isTitle ? phase.row : row);
     if (replaced) started.gate.push(...phase.gate);
     return started;
   }

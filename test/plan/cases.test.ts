@@ -221,7 +221,7 @@ Verificación:
 - **Dependencies**: Task 1.1
 - **Status**: [ ] pending
 `,
-        ["1 Wave 1: Base @3", "[x] 1.1 Parser @3", "[ ] 1.2 Printer @8 < 1.1"],
+        ["1 Wave 1: Base @1", "[x] 1.1 Parser @3", "[ ] 1.2 Printer @8 < 1.1"],
       ],
       [
         `## 阶段 1：基础
@@ -470,7 +470,7 @@ Depends on WP01 and WP02
     plans: [
       [
         "# Tasks\n- \\[x\\] 1.1 Write it\n- \\[ \\] 1.2 Test it\n- [ ] 1.3 Ship it\n",
-        ["1 Tasks @2", "[x] 1.1 Write it @2", "[ ] 1.2 Test it @3", "[ ] 1.3 Ship it @4"],
+        ["1 Tasks @1", "[x] 1.1 Write it @2", "[ ] 1.2 Test it @3", "[ ] 1.3 Ship it @4"],
       ],
       [
         "## Phase 1: A\n\n* \\[X] T001 Write\n  * \\[ ] well\n* \\[-\\] T002 Test\n1. \\[ \\] T003 Ship\n",

@@ -226,3 +226,20 @@ describe("a plan whose only checkboxes are criteria", () => {
     ]);
   });
 });
+
+describe("a section of subtasks", () => {
+  it("has tasks, if the phase has no other ones", () => {
+    expect(plan("## Phase 1: A", "### Subtasks", "- [ ] one", "- [x] two", "## Phase 2: B", "- [ ] three")).toEqual([
+      "1 A @1",
+      "[ ] 1.1 one @3",
+      "[x] 1.2 two @4",
+      "2 B @5",
+      "[ ] 2.1 three @6",
+    ]);
+  });
+
+  it("has what the gate asks for, if it follows a task of the phase", () => {
+    const text = ["## Phase 1: A", "- [ ] one", "### Subtasks", "- [ ] two"];
+    expect(plan(...text)).toEqual(["1 A @1", "[ ] 1.1 one @2", "gate two"]);
+  });
+});

@@ -277,7 +277,7 @@ describe("labels, lists and lines of a plan", () => {
     ["## Phase 1: A\n### Task 1.1: d\n**Acceptance Criteria**:\n- a\n\n---\n- b\n", ["1 A @1", "[ ] 1.1 d @2 0/1"]],
     [
       "# Plan\n**Validation Gate**:\n- [ ] x\n\n- [ ] 1.1 a\n- [ ] 2.1 b\n",
-      ["1 Plan @5", "[ ] 1.1 a @5", "gate x", "2 Phase 2 @6", "[ ] 2.1 b @6"],
+      ["1 Plan @1", "[ ] 1.1 a @5", "gate x", "2 Phase 2 @6", "[ ] 2.1 b @6"],
     ],
     [
       "## Phase 1: A\n**Task 1.1**: b\n**Acceptance Criteria**:\n- [ ] c\n\n**Task 1.2**: d\n- [ ] e\n",

@@ -205,7 +205,7 @@ describe("the phases and tasks of a plan", () => {
       "## Work\n- [ ] 3.1 a\n- [ ] b\n## More\n- [ ] T1 c\n",
       ["3 Work @1", "[ ] 3.1 a @2", "[ ] 3.2 b @3", "4 More @4", "[ ] T1 c @5", "! TASK_WITHOUT_ID 3"],
     ],
-    ["## Work\n- [ ] 3.1 a\n- [ ] 4.1 b\n", ["3 Work @2", "[ ] 3.1 a @2", "4 Phase 4 @3", "[ ] 4.1 b @3"]],
+    ["## Work\n- [ ] 3.1 a\n- [ ] 4.1 b\n", ["3 Work @1", "[ ] 3.1 a @2", "4 Phase 4 @3", "[ ] 4.1 b @3"]],
     [
       "## Work\n- [ ] 3.1 a\n## More\n- [ ] 3.2 b\n",
       ["3 Work @1", "[ ] 3.1 a @2", "4 More @3", "[ ] 3.2 b @4", "! PHASE_RENUMBERED 3"],
@@ -280,16 +280,16 @@ describe("the phases and tasks of a plan", () => {
     ["- **Phase 1: A**\n  - [ ] a\n  - Phase 2: B\n", ["1 A @1", "[ ] 1.1 a @2"]],
     ["- [ ] a\n\n  ## b [ ]\n", ["1 Tasks @1", "[ ] 1.1 a @1", "! CHECKBOX_UNPLACED 3"]],
     ["## Work\n- [ ] T3.1 a\n## More\n- [ ] T3.2 b\n", ["1 Work @1", "[ ] T3.1 a @2", "2 More @3", "[ ] T3.2 b @4"]],
-    ["## Work\n- [ ] T3.1 a\n- [ ] T4.1 b\n", ["3 Work @2", "[ ] T3.1 a @2", "4 Phase 4 @3", "[ ] T4.1 b @3"]],
+    ["## Work\n- [ ] T3.1 a\n- [ ] T4.1 b\n", ["3 Work @1", "[ ] T3.1 a @2", "4 Phase 4 @3", "[ ] T4.1 b @3"]],
     ["- [ ] T3.1 a\n- [ ] T4.1 b\n", ["3 Tasks @1", "[ ] T3.1 a @1", "4 Phase 4 @2", "[ ] T4.1 b @2"]],
     [
       "## Work\n- [ ] Task 1a: a\n- [ ] Task 1b: b\n- [ ] Task 2.1: c\n",
-      ["1 Work @2", "[ ] 1a a @2", "[ ] 1b b @3", "2 Phase 2 @4", "[ ] 2.1 c @4"],
+      ["1 Work @1", "[ ] 1a a @2", "[ ] 1b b @3", "2 Phase 2 @4", "[ ] 2.1 c @4"],
     ],
     [
       "## Work\n- [ ] Task 1.1: a\n- [ ] T9 b\n- [ ] Task 2.1: c\n- [ ] T10 d\n",
       [
-        "1 Work @2",
+        "1 Work @1",
         "[ ] 1.1 a @2",
         "[ ] 1.2 T9 b @3",
         "2 Phase 2 @4",

@@ -158,7 +158,7 @@ const SECTIONS: readonly Case[] = [
   [
     "with nothing but criteria is no phase beside sections with ids, nor is one on another level",
     "## A\n- [ ] 1.1 one\n- [ ] 1.2 two\n## B\n### Acceptance criteria\n- [ ] fast\n### C\n- [ ] three\n",
-    ["1 A @2", "[ ] 1.1 one @2", "[ ] 1.2 two @3", "! CHECKBOX_OF_PLAN 6", "! CHECKBOX_UNPLACED 8"],
+    ["1 A @1", "[ ] 1.1 one @2", "[ ] 1.2 two @3", "! CHECKBOX_OF_PLAN 6", "! CHECKBOX_UNPLACED 8"],
   ],
   [
     "keeps a name that one below a parent has, too, if it has no parent itself",

@@ -19,12 +19,12 @@ describe("the structure of a plan", () => {
     ],
     [
       "# Plan\n- [ ] 1.1 a\n- [ ] 2.1 b\n- [ ] c\n",
-      ["1 Plan @2", "[ ] 1.1 a @2", "2 Phase 2 @3", "[ ] 2.1 b @3", "[ ] 2.2 c @4", "! TASK_WITHOUT_ID 4"],
+      ["1 Plan @1", "[ ] 1.1 a @2", "2 Phase 2 @3", "[ ] 2.1 b @3", "[ ] 2.2 c @4", "! TASK_WITHOUT_ID 4"],
     ],
     ["# Plan\n- [ ] 1. a\n- [ ] 2. b\n", ["1 Plan @1", "[ ] 1 a @2", "[ ] 2 b @3"]],
     [
       "# Plan\n- [ ] 2.1 a\n  - [ ] 2.2 b\n- [ ] 2 c\n",
-      ["2 Plan @2", "[ ] 2.1 a @2", "[ ] 2.2 b @3", "[ ] 2.3 2 c @4", "! TASK_WITHOUT_ID 4"],
+      ["2 Plan @1", "[ ] 2.1 a @2", "[ ] 2.2 b @3", "[ ] 2.3 2 c @4", "! TASK_WITHOUT_ID 4"],
     ],
     ["# Tasks\n- [ ] 1.1 a\n## More\n- [ ] 2.1 b\n", ["1 Tasks @1", "[ ] 1.1 a @2", "2 More @3", "[ ] 2.1 b @4"]],
     ["- [ ] Task 1: a\n- [ ] Task 2: b\n", ["1 Tasks @1", "[ ] 1 a @1", "[ ] 2 b @2"]],
