@@ -314,21 +314,25 @@ export class LogFold<Event, Head, T> {
   readonly #kernel: LogReader<Event, Head>;
   readonly #beginning: T;
   readonly #add: (value: T, commit: Recorded<Event, Head>) => T | Promise<T>;
+  readonly #from: (place: Place) => Promise<Receipt | undefined>;
   readonly #kept: RecentMap<SessionId, Folded<T>>;
 
   /**
    * `add` returns a new value and does not change the old one. `keptIn` returns the parts of a session, beside names and
-   * places, that a value keeps: they add to its weight.
+   * places, that a value keeps: they add to its weight. `from` returns the commit behind which it begins, for a value that needs
+   * only the last ones.
    */
   constructor(
     kernel: LogReader<Event, Head>,
     beginning: T,
     add: (value: T, commit: Recorded<Event, Head>) => T | Promise<T>,
     keptIn: (value: T) => readonly object[] = () => [],
+    from: (place: Place) => Promise<Receipt | undefined> = async () => undefined,
   ) {
     this.#kernel = kernel;
     this.#beginning = beginning;
     this.#add = add;
+    this.#from = from;
     this.#kept = new RecentMap(FOLDS_WEIGHT, ({ upTo, value }) => {
       const ofCommits = ENTRY_WEIGHT + Math.min(COMMIT_WEIGHT * upTo.version, COMMITS_WEIGHT_MAX);
       return keptIn(value).reduce((sum: number, part) => sum + jsonWeight(part), ofCommits);
@@ -345,7 +349,7 @@ export class LogFold<Event, Head, T> {
     const place = { sessionId, version, hash };
     // A log that was restored from a backup may have gone on in another way.
     const added = kept === undefined ? undefined : await this.#added(kept, place);
-    const folded = added ?? (await this.#fold({ upTo: undefined, value: this.#beginning }, place));
+    const folded = added ?? (await this.#fold({ upTo: await this.#from(place), value: this.#beginning }, place));
     this.#kept.set(sessionId, folded);
     return folded.value;
   }

@@ -18,7 +18,7 @@ import type { FieldGate } from "../workflow/structure.js";
 import { askDecider, type Decided } from "./ask-decider.js";
 import type { DeciderWait, Waiting } from "./asking.js";
 import type { DecisionRequest, RoutedHistoryEntry, StepReport } from "./decision/request.js";
-import { type RoutedContext, recentEntries } from "./options.js";
+import type { RoutedContext } from "./options.js";
 import {
   allowedNext,
   eventIn,
@@ -177,7 +177,7 @@ async function requestFor(
   workflow: RoutedDefinition,
 ): Promise<DecisionRequest> {
   const { head, sessionId } = session;
-  const entries = await recentEntries(context, session);
+  const entries = await context.recent.at(session);
   const asked = entries.at(-1)?.version === pending.version ? entries.at(-1) : undefined;
   const shown = context.options.historyShown;
   const history = (asked === undefined ? entries : entries.slice(0, -1)).filter(({ stepName }) => stepName !== "");

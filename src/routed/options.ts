@@ -3,7 +3,7 @@
  * checked in one place for both.
  */
 import { ApprovalGuard } from "../approval/guard.js";
-import { tampered } from "../log/commit.js";
+import { LogFold, tampered } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import {
   DEFAULT_LIMITS,
@@ -35,7 +35,13 @@ import {
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { Asking } from "./asking.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
-import { eventIn, type RoutedHead, type RoutedStructure, routedStructureSchema } from "./state/events.js";
+import {
+  eventIn,
+  type RoutedEvent,
+  type RoutedHead,
+  type RoutedStructure,
+  routedStructureSchema,
+} from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
 import { type RoutedCommit, type RoutedKernel, routedMachine } from "./state/machine.js";
 
@@ -156,6 +162,7 @@ export interface RoutedContext extends Pick<VerifyContext, "beginnings" | "onChe
   /** The host's, which finds all instances. */
   readonly hostKernel: RoutedKernel;
   readonly pinned: PinnedStructures;
+  readonly recent: RecentEntries;
   /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvals: RoutedGuard;
   readonly notifications: RoutedNotifications;
@@ -186,6 +193,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     kernel,
     hostKernel: kernel,
     pinned: new PinnedStructures(kernel),
+    recent: recentEntries(kernel, options.historyShown),
     beginnings: new Beginnings(kernel, ({ step }: RoutedHead) => step),
     onChecks: ({ sessionId }, checks) => notifications.notify("verifying", { sessionId, ...checks }),
     approvals: new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS),
@@ -197,19 +205,25 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
 /** A report, its decision, and as many other events between two reports. */
 const COMMITS_PER_ENTRY = 4;
 
-/** Returns the last entries of a history, in order: one more than a decider sees, as the last may be its question. */
-export async function recentEntries(
-  { kernel, options: { historyShown } }: Pick<RoutedContext, "kernel" | "options">,
-  { sessionId, version }: Pick<RoutedCommit, "sessionId" | "version">,
-): Promise<readonly RoutedEntry[]> {
+/** The last entries of each history: one more than a decider sees, as the last may be its question. */
+export type RecentEntries = LogFold<RoutedEvent, RoutedHead, readonly RoutedEntry[]>;
+
+function recentEntries(kernel: RoutedKernel, historyShown: number): RecentEntries {
   const shown = historyShown + 1;
-  const from = version - shown * COMMITS_PER_ENTRY;
-  const history = new RoutedHistory();
-  for await (const commit of kernel.log(sessionId, from < 1 ? undefined : await kernel.at(sessionId, from))) {
-    if (commit.version > version) break;
-    history.add(commit);
-  }
-  return history.entries.slice(-shown);
+  return new LogFold<RoutedEvent, RoutedHead, readonly RoutedEntry[]>(
+    kernel,
+    [],
+    (entries, commit) => {
+      const history = new RoutedHistory([...entries]);
+      history.add(commit);
+      return history.last(shown);
+    },
+    (entries) => entries,
+    async ({ sessionId, version }) => {
+      const from = version - shown * COMMITS_PER_ENTRY;
+      return from < 1 ? undefined : kernel.at(sessionId, from);
+    },
+  );
 }
 
 /** Limits the structures that are cached: characters of their JSON. */

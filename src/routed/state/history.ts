@@ -86,6 +86,12 @@ export class RoutedHistory {
     for (const event of commit.events) this.#addEvent(event, commit);
   }
 
+  /** Returns so many of the last entries, and those from the last question on: its answer will belong to it. */
+  last(count: number): readonly RoutedEntry[] {
+    const from = Math.max(this.entries.length - count, 0);
+    return this.entries.slice(this.#asked === -1 ? from : Math.min(from, this.#asked));
+  }
+
   #push(entry: RoutedEntry): void {
     this.entries.push(entry);
     if (isQuestion(entry)) this.#asked = this.entries.length - 1;

@@ -68,6 +68,31 @@ describe("a routed workflow", () => {
     expect(decider.requests[0]?.history).toEqual([]);
   });
 
+  it("reads only the last commits for the decider, and after that only new ones", async () => {
+    const { engine, id, decider, storage } = await started(...Array.from({ length: 21 }, () => "Sow"));
+    for (let turn = 0; turn < 20; turn += 1) await engine.session(id).advance({ report: { status: `turn ${turn}` } });
+    const read: number[] = [];
+    const log = storage.log.bind(storage);
+    storage.log = async function* (...given: Parameters<typeof log>) {
+      for await (const commit of log(...given)) {
+        read.push(commit.version);
+        yield commit;
+      }
+    };
+    await engine.session(id).advance({ report: { status: "turn 20" } });
+    expect(read).toEqual([41, 42]);
+    read.length = 0;
+    // One that has just been started knows nothing yet.
+    decider.moves.push("Water");
+    await routed(decider, { storage })
+      .engine.session(id)
+      .advance({ report: { status: "turn 21" } });
+    expect(read.filter((version) => version > 1)).toEqual(Array.from({ length: 25 }, (_, index) => 20 + index));
+    expect(decider.requests.slice(-2).map(({ history }) => history.map(({ outcomeStatus }) => outcomeStatus))).toEqual(
+      [15, 16].map((first) => Array.from({ length: 5 }, (_, index) => `turn ${first + index}`)),
+    );
+  });
+
   it("names a step that may follow once, however often the workflow names it", async () => {
     const decider = new Script("b");
     const texts = { guidance: "Go on.", instructions: "Work." };
