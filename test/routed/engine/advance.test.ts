@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isPhasegateError, PhasegateError } from "../../../src/errors.js";
 import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 import { RoutedFolders } from "../../../src/workflow/files/routed-workflow.js";
+import type { SessionId } from "../../../src/workflow/names.js";
 import { abandon } from "../../support/abandon.js";
 import { FolderOfTexts, gardenTexts, stepText } from "../definition/folder-of-texts.js";
 import { DONE, routed, Script } from "./garden.js";
@@ -73,8 +74,8 @@ describe("a routed workflow", () => {
     for (let turn = 0; turn < 20; turn += 1) await engine.session(id).advance({ report: { status: `turn ${turn}` } });
     const read: number[] = [];
     const log = storage.log.bind(storage);
-    storage.log = async function* (...given: Parameters<typeof log>) {
-      for await (const commit of log(...given)) {
+    storage.log = async function* (sessionId: SessionId, options?: { after?: number; limit?: number }) {
+      for await (const commit of log(sessionId, options)) {
         read.push(commit.version);
         yield commit;
       }
