@@ -1,6 +1,6 @@
 /**
  * One task through the MCP servers of several tools for agents: a bug is fixed in three steps, each reported with what was done.
- * A scripted client takes the place of the model, and does the work. The other tools are installed by `npm ci` in `agents/`
+ * A scripted client takes the place of the model, and does the work. The other tools are installed by `npm install` in `agents/`
  * (1.7 GB). `node agents.mjs [TOOL]` runs it alone, perhaps with one tool only.
  */
 import { execFileSync } from "node:child_process";
@@ -284,7 +284,7 @@ async function rowOf(name, { package: from, ...tool }) {
 /** The section of the results. */
 export async function section(only) {
   const head = "## Agents\n\n";
-  if (!existsSync(path("agents/node_modules"))) return `${head}Not measured: run \`npm ci\` in bench/agents first.\n`;
+  if (!existsSync(path("agents/node_modules"))) return `${head}Not measured: run \`npm install\` in bench/agents first.\n`;
   const chosen = Object.entries(TOOLS).filter(([name]) => only === undefined || only === name);
   const lines = [];
   for (const [name, tool] of chosen) lines.push(await rowOf(name, tool));
