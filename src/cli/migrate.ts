@@ -5,9 +5,8 @@ import type { MigrationView } from "../phased/commands.js";
 import type { PhaseComparison } from "../phased/state/compare-phases.js";
 import { differenceOf } from "../phased/state/migration.js";
 import type { ContentProvider } from "../ports/content-provider.js";
-import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { pagesOf, type SessionQuery, type StorageAdapter } from "../ports/storage-adapter.js";
 import type { Verifier } from "../ports/verifier.js";
-import { defined } from "../workflow/json.js";
 import { meantOr, shown } from "../workflow/names.js";
 import { command, flag, parsed, required, text, type Values } from "./command.js";
 import { CommandFailure, EXIT, type ExitCode, usage } from "./exit-codes.js";
@@ -114,13 +113,10 @@ function acceptedIn(value: string): Accepted {
 /** Returns the ids of the sessions on a workflow that are not over. */
 async function openSessions(storage: StorageAdapter, workflowType: string): Promise<readonly string[]> {
   const ids: string[] = [];
-  let cursor: string | undefined;
-  do {
-    const query = { kind: "phased", workflowType, status: ["active", "paused", "failed"] } as const;
-    const page = await storage.list(defined({ ...query, limit: 1000, cursor }));
-    ids.push(...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? []));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  const query: SessionQuery = { kind: "phased", workflowType, status: ["active", "paused", "failed"], limit: 1000 };
+  for await (const { items, damaged = [] } of pagesOf((one) => storage.list(one), query)) {
+    ids.push(...items.map(({ sessionId }) => sessionId), ...damaged);
+  }
   return ids;
 }
 

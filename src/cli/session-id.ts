@@ -1,8 +1,7 @@
 /** Short ids: the end of a session's id names it, as lists at a terminal print it. */
 import { BROKEN } from "../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import type { StorageAdapter } from "../ports/storage-adapter.js";
-import { defined } from "../workflow/json.js";
+import { pagesOf, type StorageAdapter } from "../ports/storage-adapter.js";
 import { isSessionId, parseSessionId, type SessionId } from "../workflow/names.js";
 import { CommandFailure, EXIT, usage } from "./exit-codes.js";
 import { counted, inShell, printable } from "./terminal.js";
@@ -53,13 +52,10 @@ async function idsIn(
   most = Number.POSITIVE_INFINITY,
 ): Promise<readonly string[] | undefined> {
   const ids: string[] = [];
-  let cursor: string | undefined;
-  do {
-    const { items, damaged = [], ...page } = await storage.list(defined({ limit: PAGE, cursor }));
+  for await (const { items, damaged = [], cursor } of pagesOf((query) => storage.list(query), { limit: PAGE })) {
     ids.push(...items.map(({ sessionId }) => sessionId), ...damaged);
-    cursor = page.cursor;
     if (cursor !== undefined && ids.length >= most) return undefined;
-  } while (cursor !== undefined);
+  }
   return ids;
 }
 

@@ -1,6 +1,6 @@
 /** How phased sessions are listed and watched, and the deletion of stale ones, which only the host's call of `cleanup` does. */
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
+import { pagesOf, type SessionQuery, type SessionStatus } from "../ports/storage-adapter.js";
 import { requireAccess } from "../runtime/access.js";
 import { anything, checkOptions, flag, type OptionChecks, optionally, text, texts } from "../workflow/host-options.js";
 import { isSessionId, parseSessionId, type SessionId, shown } from "../workflow/names.js";
@@ -116,13 +116,11 @@ function agesFor(request: CleanupRequest, retention: Retention | undefined): Map
 
 /** Yields the ids of all matches, including sessions that a list can't show. */
 async function* phasedSessions({ options }: EngineContext, query: SessionQuery): AsyncGenerator<SessionId> {
-  let cursor: string | undefined;
-  do {
-    const page = await options.storage.list({ ...query, kind: "phased", cursor });
-    for (const { sessionId } of page.items) yield sessionId;
-    yield* (page.damaged ?? []).filter(isSessionId);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  const list = (one: SessionQuery) => options.storage.list(one);
+  for await (const { items, damaged = [] } of pagesOf(list, { ...query, kind: "phased" })) {
+    for (const { sessionId } of items) yield sessionId;
+    yield* damaged.filter(isSessionId);
+  }
 }
 
 /** Keeps a session that can't be read, and reports it to the host, so that it does not block the others. */

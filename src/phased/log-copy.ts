@@ -4,7 +4,7 @@
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../errors.js";
-import type { Commit, SessionQuery, StorageAdapter } from "../ports/storage-adapter.js";
+import { type Commit, pagesOf, type SessionQuery, type StorageAdapter } from "../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import {
   asRefusal,
@@ -131,12 +131,9 @@ export async function* chosenSessions(
     yield* sessionIds.map(parseSessionId);
     return;
   }
-  let cursor: string | undefined;
-  do {
-    const page = await storage.list({ ...query, limit: PAGE, cursor });
-    for (const { sessionId } of page.items) yield sessionId;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  for await (const { items } of pagesOf((one) => storage.list(one), { ...query, limit: PAGE })) {
+    for (const { sessionId } of items) yield sessionId;
+  }
 }
 
 /** What was appended to the target. */

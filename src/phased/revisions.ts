@@ -4,6 +4,7 @@
  */
 import type { ListedSession } from "../engine/lists.js";
 import { isPhasegateError } from "../errors.js";
+import { pagesOf } from "../ports/storage-adapter.js";
 import { defined } from "../workflow/json.js";
 import type { Engine } from "./engine.js";
 import { LIVING } from "./options.js";
@@ -49,12 +50,11 @@ export async function countOlder(
 ): Promise<OlderSessions> {
   const newest = await newestRevisions(engine);
   let [count, looked] = [0, 0];
-  let cursor: string | undefined;
-  do {
-    const page = await engine.listSessions(defined({ status: OPEN, workflowType, limit: PAGE, cursor }));
-    count += page.items.filter((session) => isOnOlder(session, newest)).length;
-    looked += page.items.length;
-    cursor = page.cursor;
-  } while (cursor !== undefined && looked < COUNTED);
-  return cursor === undefined ? { count } : { count, more: true };
+  const query = defined({ status: OPEN, workflowType, limit: PAGE });
+  for await (const { items, cursor } of pagesOf((one) => engine.listSessions(one), query)) {
+    count += items.filter((session) => isOnOlder(session, newest)).length;
+    looked += items.length;
+    if (cursor !== undefined && looked >= COUNTED) return { count, more: true };
+  }
+  return { count };
 }

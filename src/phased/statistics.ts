@@ -10,7 +10,7 @@ import { freeze } from "../log/commit.js";
 import type { Machine } from "../log/machine.js";
 import { SessionLog } from "../log/session-log.js";
 import { turns } from "../ports/clock.js";
-import type { Changes, StorageAdapter } from "../ports/storage-adapter.js";
+import { type Changes, pagesOf, type SessionQuery, type StorageAdapter } from "../ports/storage-adapter.js";
 import { requireAccess } from "../runtime/access.js";
 import { digest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
@@ -150,17 +150,15 @@ async function changedSessions(
     const { sessionIds, position } = await storage.changes("phased", since);
     return { sessionIds: [...new Set([...ids, ...sessionIds])], position };
   }
-  let cursor: string | undefined;
-  do {
-    const page = await storage.list({ kind: "phased", limit: 1000, cursor });
-    for (const [index, { sessionId }] of page.items.entries()) {
-      const hash = page.hashes?.[index];
+  const list = (query: SessionQuery) => storage.list(query);
+  for await (const { items, hashes, damaged = [] } of pagesOf(list, { kind: "phased", limit: 1000 })) {
+    for (const [index, { sessionId }] of items.entries()) {
+      const hash = hashes?.[index];
       if (hash !== undefined && hash === tallies.get(sessionId)?.hash) ids.delete(sessionId);
       else ids.add(sessionId);
     }
-    for (const id of page.damaged ?? []) if (isSessionId(id)) ids.add(id);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+    for (const id of damaged) if (isSessionId(id)) ids.add(id);
+  }
   return { sessionIds: [...ids] };
 }
 

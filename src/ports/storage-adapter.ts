@@ -159,6 +159,19 @@ export interface Page<T> {
   readonly hashes?: readonly string[];
 }
 
+/** Yields the pages of a list, from the first or from the query's cursor on. */
+export async function* pagesOf<P extends { readonly cursor?: string }>(
+  list: (query: SessionQuery) => P | Promise<P>,
+  query: SessionQuery,
+): AsyncGenerator<P> {
+  let page = await list(query);
+  yield page;
+  while (page.cursor !== undefined) {
+    page = await list({ ...query, cursor: page.cursor });
+    yield page;
+  }
+}
+
 /** The sessions that have changed since a position in the storage. */
 export interface Changes {
   /** Their ids, each once, in any order. */

@@ -1,7 +1,7 @@
 /** Lists of sessions of all kinds: filtered, sorted, and page by page. */
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
-import { defined } from "../workflow/json.js";
+import { pagesOf } from "../ports/storage-adapter.js";
 import { filterOf, isChosen, isStuck, type SessionFilter, STUCK_SECONDS } from "./filter.js";
 import { KINDS, type Kind, type ListedSession, type SessionList } from "./model.js";
 import { comparePositions, orderOf, type Position, positionOf, SORTS } from "./order.js";
@@ -83,14 +83,11 @@ function badFilter(field: string, expected: string): PhasegateError<"INVALID_INP
 
 /** Finds one session. Its id may begin those of many others. */
 export async function findIn(list: Source["list"], id: string): Promise<Found> {
-  let cursor: string | undefined;
-  do {
-    const page = await list(defined({ idPrefix: id, limit: PAGE, cursor }));
-    const summary = page.items.find(({ sessionId }) => sessionId === id);
-    const damage = page.broken?.find(({ sessionId }) => sessionId === id);
+  for await (const { items, broken } of pagesOf(list, { idPrefix: id, limit: PAGE })) {
+    const summary = items.find(({ sessionId }) => sessionId === id);
+    const damage = broken?.find(({ sessionId }) => sessionId === id);
     if (summary !== undefined || damage !== undefined) return { summary, damage };
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  }
   return {};
 }
 

@@ -10,11 +10,11 @@ import { LIVING } from "../phased/options.js";
 import type { Session } from "../phased/session.js";
 import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
-import type { SessionStatus } from "../ports/storage-adapter.js";
+import { pagesOf, type SessionStatus } from "../ports/storage-adapter.js";
 import type { RoutedSession } from "../routed/session.js";
 import type { RoutedQuestion, RoutedView } from "../routed/types.js";
 import { RecentMap } from "../workflow/cache.js";
-import { defined, type JsonObject } from "../workflow/json.js";
+import type { JsonObject } from "../workflow/json.js";
 import { differencesOf } from "./differences.js";
 import { type Inbox, type Kind, type Waiting, type WaitingLine, waitingLine } from "./model.js";
 import type { SessionIndex } from "./session-index.js";
@@ -65,13 +65,10 @@ async function* sessionsOf(
   broken: Broken = new Map(),
 ): AsyncGenerator<ListedSession> {
   for (const { list } of sources) {
-    let cursor: string | undefined;
-    do {
-      const page = await list(defined({ status, limit: 200, cursor }));
+    for await (const page of pagesOf(list, { status, limit: 200 })) {
       for (const one of page.broken ?? []) broken.set(one.sessionId, one);
       yield* page.items;
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+    }
   }
 }
 

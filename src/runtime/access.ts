@@ -12,7 +12,13 @@ import {
   ownedBy,
   type QuotaUsedUp,
 } from "../ports/actor.js";
-import type { Page, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import {
+  type Page,
+  pagesOf,
+  type SessionQuery,
+  type SessionSummary,
+  type StorageAdapter,
+} from "../ports/storage-adapter.js";
 
 /** The operations of all engines that do more than read, in one table that says who may do what. */
 const MORE_THAN_READING = {
@@ -178,12 +184,10 @@ export async function requireOwnPlace({
   if (caller === undefined || quotas?.session === undefined) return;
   const { name } = caller.actor;
   const query: SessionQuery = { owner: name, status: ["active", "paused"], limit: COUNTED };
-  let page: Page<SessionSummary> | undefined;
   let count = 0;
-  do {
-    page = await storage.list(page?.cursor === undefined ? query : { ...query, cursor: page.cursor });
+  for await (const { items } of pagesOf((one) => storage.list(one), query)) {
     // Sessions of a workspace do not count: nobody has to end them, and no engine starts them.
-    count += page.items.filter(({ kind }) => kind !== "recorded").length;
+    count += items.filter(({ kind }) => kind !== "recorded").length;
     const answer = quotas.session(name, count);
     if (answer.ok) continue;
     const { limit } = answer;
@@ -191,7 +195,7 @@ export async function requireOwnPlace({
       remedy: "Complete one of them first.",
       details: { limit, actor: name },
     });
-  } while (page.cursor !== undefined);
+  }
 }
 
 /**

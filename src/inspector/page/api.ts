@@ -132,7 +132,7 @@ const HIDDEN_MS = 5000;
 const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
 /** As long a view waits for the stream, in milliseconds: a storage may look at all of its sessions before it is watched. */
-const OPEN_MS = 100;
+const OPEN_MS = 25;
 
 /** True once views may have read something: what has changed since then is to be told, or read again. */
 let isRead = false;

@@ -24,7 +24,7 @@ const NOTHING: Listed = { query: "", rows: [], broken: [], total: 0, isReading: 
 /** The list that was shown last: "back" from a session finds it as it was. */
 export const listed = signal<Listed>(NOTHING);
 
-const PAGE = 100;
+const PAGE = 50;
 /** As many rows are read anew after a lost connection; a person who has scrolled further scrolls again. */
 const AGAIN_MAX = 1000;
 /** The wait before the server is asked again that still reads its sessions, in milliseconds. */

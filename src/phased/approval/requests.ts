@@ -10,7 +10,7 @@ import { BROKEN } from "../../engine/lists.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { requirementText, waivedNames, waiverName } from "../../gate/waivers.js";
 import { turns } from "../../ports/clock.js";
-import type { SessionStatus } from "../../ports/storage-adapter.js";
+import { pagesOf, type SessionQuery, type SessionStatus } from "../../ports/storage-adapter.js";
 import { listSeen } from "../../runtime/access.js";
 import { isInvisible } from "../../workflow/field-types.js";
 import { canonicalJson } from "../../workflow/json.js";
@@ -254,16 +254,14 @@ async function listAwaited<T>(
   const { options } = context;
   const takeTurns = turns(options.clock, WORK_MS);
   const found: T[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await listSeen(options.storage, context.caller, { kind: "phased", status, limit: PAGE, cursor });
-    for (const id of [...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? [])]) {
+  const list = (query: SessionQuery) => listSeen(options.storage, context.caller, query);
+  for await (const { items, damaged = [] } of pagesOf(list, { kind: "phased", status, limit: PAGE })) {
+    for (const id of [...items.map(({ sessionId }) => sessionId), ...damaged]) {
       const request = isSessionId(id) ? await awaitedIn(context, id, operation, view) : undefined;
       if (request !== undefined) found.push(request);
       await takeTurns();
     }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  }
   return found;
 }
 

@@ -7,6 +7,7 @@ import { PhasegateError } from "../../errors.js";
 import {
   type Commit,
   type Page,
+  pagesOf,
   SESSION_STATUSES,
   type SessionQuery,
   type SessionSummary,
@@ -84,12 +85,7 @@ function isDamaged(one: SessionSummary | DamagedSession): one is DamagedSession 
 export async function* damagedIn(
   list: (query: SessionQuery) => Page<SessionSummary> | Promise<Page<SessionSummary>>,
 ): AsyncGenerator<SessionId> {
-  let cursor: string | undefined;
-  do {
-    const page = await list({ limit: MAX_LIMIT, cursor });
-    yield* (page.damaged ?? []).filter(isSessionId);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  for await (const { damaged = [] } of pagesOf(list, { limit: MAX_LIMIT })) yield* damaged.filter(isSessionId);
 }
 
 /** Encodes a position as an opaque text that is safe in URLs. */
