@@ -89,17 +89,3 @@ it("the cost of a history is proportional to its length", () => {
   expect(few).toBeGreaterThan(0);
   expect(looksOf(800)).toBeLessThan(few * 5);
 });
-
-it("the last entries of a history begin with the last question at the latest", () => {
-  const history = new RoutedHistory();
-  const add = (version: number, events: readonly RoutedEvent[]) =>
-    history.add({ version, at: "2026-01-01T00:00:00.000Z", events, head: { step: "Dig" } });
-  const suspended = { type: "suspended", reason: "lunch" } as const;
-  add(1, [suspended]);
-  expect(history.last(1)).toHaveLength(1);
-  const report = { status: "success" };
-  add(2, [{ type: "reported", operation: "advance", step: "Dig", report, contextUpdates: {} }]);
-  for (let version = 3; version < 9; version += 1) add(version, [suspended]);
-  expect(history.last(2).map(({ version }) => version)).toEqual([2, 3, 4, 5, 6, 7, 8]);
-  expect(history.last(9)).toHaveLength(8);
-});

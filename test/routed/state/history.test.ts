@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { allowedNext, type RoutedCommand, structureOf, visitsOf } from "../../../src/routed/state/events.js";
+import { allowedNext, eventIn, type RoutedCommand, structureOf, visitsOf } from "../../../src/routed/state/events.js";
 import { RoutedHistory, withReveal } from "../../../src/routed/state/history.js";
 import {
   approve,
@@ -43,6 +43,28 @@ describe("the history of a routed session", () => {
         ...{ outcomeStatus: "ASSIGNED", reason: "holiday", by: "otto" },
       },
     ]);
+  });
+
+  it("has last entries, which begin with the last question at the latest", () => {
+    const suspend: RoutedCommand = { type: "suspend", reason: "lunch" };
+    const release: RoutedCommand = { type: "release", operator: "otto" };
+    const versions = (history: RoutedHistory, count: number) => history.last(count).map(({ version }) => version);
+    const asked = historyOf(start, suspend, release, report, suspend, release);
+    expect([0, 1, 3, 4, 5, 9].map((count) => versions(asked, count))).toEqual([
+      ...[
+        [4, 5, 6],
+        [4, 5, 6],
+        [4, 5, 6],
+      ],
+      ...[
+        [3, 4, 5, 6],
+        [2, 3, 4, 5, 6],
+        [2, 3, 4, 5, 6],
+      ],
+    ]);
+    const unasked = historyOf(start, suspend, release);
+    expect([0, 1, 2, 9].map((count) => versions(unasked, count))).toEqual([[], [3], [2, 3], [2, 3]]);
+    expect(versions(historyOf(withoutStep, suspend), 1)).toEqual([1, 2]);
   });
 
   it("has no entry for a start, unless the decider is asked for the first step", () => {
@@ -184,4 +206,11 @@ describe("a pinned structure", () => {
     expect(visitsOf("toString", {})).toBe(0);
     expect(visitsOf("dig", { dig: 2 })).toBe(2);
   });
+});
+
+it("the event of a type in a commit is found", () => {
+  const { events } = run(start, report);
+  expect(eventIn({ events }, "reported")).toBe(events[0]);
+  expect(eventIn({ events: [{ type: "cancelled" }, ...events] }, "reported")).toBe(events[0]);
+  expect(eventIn({ events }, "decided")).toBeUndefined();
 });
