@@ -7,6 +7,7 @@ import {
   currentApprovers,
   invitationFor,
   keysOf,
+  personWith,
   stateOf,
 } from "../../src/approval/approvers.js";
 import { Authenticator } from "../support/authenticator.js";
@@ -14,6 +15,13 @@ import { Authenticator } from "../support/authenticator.js";
 const { publicKey: KEY } = await createApproverKeys();
 const PHONE = (await Authenticator.make()).passkey();
 const LAPTOP = (await Authenticator.make("Ed25519")).passkey();
+
+it("the person with a key is one of all approvers, or of those that are named", () => {
+  const approvers: Approvers = { ann: PHONE, bob: [LAPTOP, KEY], cat: KEY };
+  expect(personWith(KEY, approvers)).toBe("bob");
+  expect(personWith(KEY, approvers, ["ann", "cat"])).toBe("cat");
+  expect(personWith(KEY, approvers, ["ann"])).toBeUndefined();
+});
 
 it("an approver has one key or several, and only those that the host gives for exactly that name", () => {
   const approvers: Approvers = { ann: KEY, bob: PHONE, cat: [KEY, PHONE], dan: [] };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { attemptsLeft, compileRules, judge, ruleFaults } from "../../src/gate/judge.js";
 import type { Problem } from "../../src/gate/verdict.js";
+import { type ChildWorkflow, childCheck } from "../../src/workflow/child-workflow.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import { unnamed } from "../support/phase-names.js";
 import { field, fieldGate } from "./fields.js";
@@ -146,6 +147,15 @@ describe("the faults in the rules of a gate", () => {
     const [sound, wrong] = ["artifacts['1'].count == 3", "artifacts['2'].count == 3"] as const;
     expect(await faultsOf(sound, "evidence.count > 1")).toEqual([]);
     expect(await faultsOf(wrong, "evidence.count > 1")).toEqual([wrong]);
+  });
+
+  it("are rules of the workflow that the phase is, with their place in it", async () => {
+    const faultsIn = (child: ChildWorkflow) =>
+      ruleFaults(fieldGate([], { verify: [childCheck(child)] }), { phase: 1, phases: unnamed(1) });
+    expect(await faultsIn({ type: "review", options: { base: { rule: "options.base" } } })).toEqual([]);
+    expect(await faultsIn({ type: "review", options: { base: { rule: "options.base +" } } })).toEqual([
+      { field: "", problem: "invalid", message: expect.stringMatching(/^workflow\.options\.base: .+\. .+/) },
+    ]);
   });
 
   it("are rules that can't be compiled", async () => {

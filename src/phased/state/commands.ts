@@ -241,9 +241,7 @@ export function rollbackTargets(head: SessionHead, structure: WorkflowStructure)
 
 /** Returns the position of a phase, from 0; -1 if there is no such phase. */
 export function positionOf({ phases }: Pick<WorkflowStructure, "phases">, number: number): number {
-  // Numbers are usually consecutive and then give the position.
-  const usual = number - Number(phases[0]?.number);
-  return phases[usual]?.number === number ? usual : phases.findIndex((phase) => phase.number === number);
+  return phases.findIndex((phase) => phase.number === number);
 }
 
 /** Returns the first position from this one on whose phase is not skipped; the number of phases if there is none. */

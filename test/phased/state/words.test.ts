@@ -3,6 +3,7 @@ import {
   allowedCommands,
   asOfNow,
   isWaiverOpen,
+  otherIsVerified,
   REQUESTS_MAX,
   readingRefusal,
   rollbackTargets,
@@ -600,6 +601,24 @@ describe("a submission whose checks have run", () => {
     });
     const paused = Run.started(plain).do(pause);
     expect(submitted(paused.state)).toMatchObject({ remedy: expect.stringContaining("once the session is resumed") });
+  });
+
+  it("waits for the result of other evidence, or is told that the session has stopped", () => {
+    const running = { phase: 1, since: "2026-01-01T00:00:00.000Z", idempotencyKey: "first" };
+    const active = Run.started(plain);
+    const error = otherIsVerified(active.state, plain, running);
+    expect(error).toMatchObject({
+      code: "INVALID_TRANSITION",
+      message: expect.stringContaining("other evidence for phase 1 is being verified since 2026-01-01T00:00:00.000Z"),
+      remedy: expect.stringContaining("the idempotency key first"),
+      details: { command: "completePhase", status: "active", submission: "verifying" },
+    });
+    const others = allowedCommands(active.state, plain).filter((command) => command !== "completePhase");
+    expect(error.details.allowed).toEqual(others);
+    expect(others.length).toBeGreaterThan(1);
+    const paused = otherIsVerified(active.do(pause).state, plain, running);
+    expect(paused).toMatchObject({ details: { command: "completePhase", status: "paused" } });
+    expect(paused.details).not.toHaveProperty("submission");
   });
 
   it("is told what is possible now; an error of another kind stays as it is", () => {
