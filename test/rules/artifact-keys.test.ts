@@ -2,8 +2,11 @@ import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phas
 import { describe, expect, it } from "vitest";
 import { earlierPhases } from "../../src/rules/artifact-keys.js";
 import { loadRuleLanguage } from "../../src/rules/language.js";
-import { type GatePlace, NO_PHASES } from "../../src/workflow/gate-definition.js";
+import { childCheck } from "../../src/workflow/child-workflow.js";
+import { type GateDefinition, type GatePlace, NO_PHASES } from "../../src/workflow/gate-definition.js";
+import { PhaseNames } from "../../src/workflow/phase-names.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
+import { field, fieldGate } from "../gate/fields.js";
 import { unnamed } from "../support/phase-names.js";
 import { metadata, phase, read } from "../workflow/workflow-texts.js";
 
@@ -123,5 +126,72 @@ describe("a rule that reads artifacts", () => {
       code: "DEFINITION_INVALID",
       message: expect.stringContaining('artifacts has no phase "7"'),
     });
+  });
+});
+
+describe("a rule that reads the artifact of a phase that is a workflow", () => {
+  const openGate = { kind: "open", allowOverride: false } as const;
+  const asking = (...fields: string[]) => fieldGate(fields.map((name) => field({ name })));
+  const running = (more: object = {}) => fieldGate([], { verify: [childCheck({ type: "review", ...more })] });
+  const child = [
+    { number: 1, key: "read", gate: asking("notes") },
+    { number: 2, key: "verdict", gate: asking("approved") },
+    { number: 3, gate: openGate },
+  ];
+  const place = (gate: GateDefinition, of: typeof child | undefined = child): GatePlace => ({
+    phase: 3,
+    phases: new PhaseNames([
+      { number: 1, name: "Twice" },
+      { number: 2, name: "Review" },
+      { number: 3, name: "Close" },
+      { number: 4, name: "Twice" },
+    ]),
+    before: [
+      { number: 1, gate: openGate },
+      { number: 2, gate, child: of },
+    ],
+  });
+  const said = async (rule: string, at = place(running())) => {
+    const found = (await loadRuleLanguage()).forFields([], earlierPhases(at)).compile(rule, {});
+    return found.ok ? "" : `${found.why}. ${found.hint}`;
+  };
+
+  it.each([
+    ["artifacts.review.verdict.approved == true"],
+    ['artifacts["2"]["read"].notes != ""'],
+    ['"read" in artifacts.review'],
+    ['artifacts["1"].anything.of.it == 1'],
+    ["artifacts.review.verdict.approved.deeper == 1"],
+  ])("may read what the phases of its child have: %s", async (rule) => {
+    expect(await said(rule)).toBe("");
+  });
+
+  it.each([
+    ["artifacts.review.verdct.approved == true", 'phase 2 has no field "verdct". Did you mean "verdict"?'],
+    [
+      "artifacts.review.verdict.aproved == true",
+      'the evidence of "verdict" in phase 2 has no field "aproved". Did you',
+    ],
+    [
+      '"notes" in artifacts.review.verdict',
+      '"verdict" in phase 2 has no field "notes". Write one of its fields: approved.',
+    ],
+    ["artifacts.review.items.size() == 1", 'phase 2 has no field "items"'],
+    ["artifacts.twice.done == 1", '"twice" is the name of 2 phases'],
+  ])("is refused for what they do not have: %s", async (rule, message) => {
+    expect(await said(rule)).toContain(message);
+  });
+
+  it("reads a list where the phase has a child for each item", async () => {
+    const many = place(running({ for_each: "[1]" }));
+    expect(await said("artifacts.review.items.size() == 1", many)).toBe("");
+    expect(await said("artifacts.review.verdict.approved == true", many)).toContain('no field "verdict"');
+    // The fields of the items are not checked.
+    expect(await said("artifacts.review.items[0].verdict.anything == 1", many)).toBe("");
+  });
+
+  it("may read anything of a child that is not known", async () => {
+    const unknown = { ...place(running()), before: [{ number: 2, gate: running() }] };
+    expect(await said("artifacts.review.any.thing == 1", unknown)).toBe("");
   });
 });

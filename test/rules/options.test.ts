@@ -2,16 +2,18 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { loadRuleLanguage } from "../../src/rules/language.js";
 import {
   checkBySchema,
+  childOptionFaults,
   declaredOptions,
   describeOptions,
   issueProblems,
   namingProblems,
+  optionsInCode,
   skipFault,
   skipPhrase,
   skipsWith,
 } from "../../src/rules/options.js";
 import { schemaFaults } from "../../src/rules/schema-faults.js";
-import type { JsonObject } from "../../src/workflow/json.js";
+import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { SCHEMA } from "./options-schema.js";
 
 const problems = async (schema: JsonObject, options: JsonObject) => {
@@ -289,4 +291,50 @@ describe("skipPhrase", () => {
     "so no a in options",
     "",
   ])("does not read <%s>", (words) => expect(skipPhrase(words)).toBeUndefined());
+});
+
+describe("the options of a child", () => {
+  const optionsSchema: JsonObject = {
+    type: "object",
+    properties: { depth: { type: "integer" }, level: { type: "string" } },
+    required: ["depth"],
+    additionalProperties: false,
+  };
+  const templates = { phase: "phase.md", task: "task.md" };
+  const dynamic = { sourcePathKey: "plan", parser: "markdown", enforceDependencies: false, templates } as never;
+
+  it("are those that its workflow knows and requires; the values of rules are not known yet", () => {
+    const faults = (options: Record<string, JsonValue | { rule: string }>) =>
+      childOptionFaults({ options }, { optionsSchema, dynamic: undefined });
+    expect(faults({ depth: 1 })).toEqual([]);
+    expect(faults({ depth: { rule: "1" }, level: "high" })).toEqual([]);
+    expect(faults({ depht: 1 })).toEqual([
+      'there is no option "depht"; did you mean "depth"?',
+      'the option "depth" is missing',
+    ]);
+    expect(childOptionFaults({}, { optionsSchema, dynamic: undefined })).toEqual(['the option "depth" is missing']);
+    expect(childOptionFaults({}, { optionsSchema: { type: "object", properties: {} }, dynamic: undefined })).toEqual(
+      [],
+    );
+  });
+
+  it("may be any where the workflow declares none, and the path of its plan is one of them", () => {
+    expect(childOptionFaults({ options: { any: 1 } }, { optionsSchema: undefined, dynamic: undefined })).toEqual([]);
+    expect(childOptionFaults({ options: { depth: 1, plan: "a.md" } }, { optionsSchema, dynamic })).toEqual([]);
+    expect(
+      childOptionFaults({ options: { depth: 1, plan: "a.md" } }, { optionsSchema, dynamic: undefined }),
+    ).toHaveLength(1);
+  });
+});
+
+it("a JSON Schema of options is a schema in code that adds the defaults", async () => {
+  const { "~standard": standard } = optionsInCode(SCHEMA);
+  expect(standard).toMatchObject({ version: 1, vendor: "phasegate" });
+  expect(await standard.validate({ audience: "dev", docs: ["docs/a.md"], name: "abc" })).toEqual({
+    value: { audience: "dev", docs: ["docs/a.md"], name: "abc", depth: 2 },
+  });
+  expect(await standard.validate(["no"])).toEqual({ issues: [{ message: "they must be an object" }] });
+  expect(await standard.validate({ audience: 7 })).toMatchObject({
+    issues: expect.arrayContaining([expect.anything()]),
+  });
 });
