@@ -43,7 +43,7 @@ export async function lookAtSession(context: LookContext, id: SessionId): Promis
     host: isOpen && exhausted(head, context.options.limits) !== undefined,
   };
   const { waived = [], withWaivers = [] } = head;
-  const wasRefused = isOpen && !waits.approval && isRefused(head);
+  const wasRefused = isOpen && isRefused(head);
   return {
     ...waitingAs(summary, waits),
     revision: head.revision,

@@ -50,8 +50,8 @@ const factsSchema = z.object({
   tasks: z.optional(taskNotesSchema),
   /** Identifies the steps ahead that were refused since the phase was entered, as far as the log has them. */
   refused: z.optional(z.array(z.string())),
-  /** The last submission at the current phase, and whether the next one is merged over it. */
-  submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
+  /** The last submission at the current phase, whether the next one is merged over it, and whether an approval was asked for. */
+  submission: z.optional(z.object({ version: z.int(), merge: z.boolean(), asked: z.optional(z.literal(true)) })),
   /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
   due: z.optional(dueTicksSchema),
   /** The commit that asked a person to approve complete evidence, while the answer is awaited. */
@@ -121,7 +121,7 @@ export function spentAt(head: HeadFacts, position: number): number {
 
 /** Returns true if the last submission at the current phase was refused, and nothing was waived since: that may have been all. */
 export function isRefused({ submission, waived = [] }: Pick<SessionHead, "submission" | "waived">): boolean {
-  return submission !== undefined && !waived.some(({ version }) => version > submission.version);
+  return submission !== undefined && !submission.asked && !waived.some(({ version }) => version > submission.version);
 }
 
 /** The time of an event, and the version of its commit. */
@@ -148,7 +148,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "approval_requested": {
       const awaiting = { version, evidenceHash: event.evidenceHash };
       // Complete evidence needs no further waiver.
-      return { ...facts, awaiting, submission: { version, merge: false }, waiver: undefined };
+      return { ...facts, awaiting, submission: { version, merge: false, asked: true }, waiver: undefined };
     }
     case "waiver_requested":
       return { ...head, waiver: { version }, waiverRequests: (head.waiverRequests ?? 0) + 1 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { approvalMessage, hashEvidence } from "../../../src/approval/message.js";
 import type { SessionCommand } from "../../../src/phased/state/commands.js";
-import { sessionHeadSchema } from "../../../src/phased/state/head.js";
+import { isRefused, sessionHeadSchema } from "../../../src/phased/state/head.js";
 import { phaseHistory } from "../../../src/phased/state/history.js";
 import { HASH } from "./model.js";
 import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
@@ -144,10 +144,24 @@ describe("while a session waits for an approval", () => {
     const run = Run.started(asks).do(submit(1, false), submit(1));
     run.do({ type: "retryPhase", phase: 1, resetEvidence: false, by: "agent" });
     expect(run.state.awaiting).toBeUndefined();
-    expect(run.state.submission).toEqual({ version: 3, merge: true });
+    expect(run.state.submission).toEqual({ version: 3, merge: true, asked: true });
     expect(waiting().refused({ type: "retryPhase", phase: 1, resetEvidence: false, by: "agent" }).code).toBe(
       "INVALID_TRANSITION",
     );
+  });
+
+  it("a question that is withdrawn leaves no refusal", () => {
+    const migrated = waiting();
+    expect(isRefused(migrated.state)).toBe(false);
+    migrated.do({ type: "migrate", structure: { ...asks, revision: "r2" }, by: "ann" });
+    expect(isRefused(migrated.state)).toBe(false);
+    const again = Run.started(asks).do(submit(1, false));
+    expect(isRefused(again.state)).toBe(true);
+    again.do(submit(1), { type: "retryPhase", phase: 1, resetEvidence: false, by: "agent" });
+    expect(isRefused(again.state)).toBe(false);
+    expect(isRefused(again.do(submit(1, false)).state)).toBe(true);
+    again.do(submit(1)).do(word(again, "deny"));
+    expect(isRefused(again.state)).toBe(true);
   });
 
   it("a rollback withdraws the question, and the next one is another question", () => {

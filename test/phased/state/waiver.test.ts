@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SessionCommand } from "../../../src/phased/state/commands.js";
+import { isRefused } from "../../../src/phased/state/head.js";
 import type { GateDefinition } from "../../../src/workflow/structure.js";
 import { asking, granted, phaseOf, Run, structureOf, submit, waiver, waiverWord } from "./run.js";
 
@@ -173,6 +174,21 @@ describe("a waiver", () => {
     run.ask(waiver(1, ["docs"]));
     run.ask(submit(1, false));
     expect(run.head).toMatchObject({ attempts: 1, waived: [{ fields: ["tests"] }], waiver: { version: 4 } });
+  });
+
+  it("that was granted since a refusal may be all that was lacking", () => {
+    const run = atWork();
+    run.do(waiver(1));
+    run.do(waiverWord(run, "waive"));
+    expect(isRefused(run.state)).toBe(false);
+    run.do(submit(1, false));
+    expect(isRefused(run.state)).toBe(true);
+    run.do(waiver(1, ["docs"]));
+    expect(isRefused(run.state)).toBe(true);
+    run.do(waiverWord(run, "waive"));
+    expect(isRefused(run.state)).toBe(false);
+    expect(isRefused(run.do(submit(1)).state)).toBe(false);
+    expect(isRefused(run.do(submit(2, false)).state)).toBe(true);
   });
 
   it("ends when the gate may have changed", () => {
