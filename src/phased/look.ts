@@ -43,7 +43,8 @@ export async function lookAtSession(context: LookContext, id: SessionId): Promis
     host: isOpen && exhausted(head, context.options.limits) !== undefined,
   };
   const { waived = [], withWaivers = [] } = head;
-  const wasRefused = isOpen && isRefused(head);
+  // A head that was stored before submissions had `asked` says only so that evidence waits for an approval.
+  const wasRefused = isOpen && !waits.approval && isRefused(head);
   return {
     ...waitingAs(summary, waits),
     revision: head.revision,
