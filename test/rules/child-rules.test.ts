@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { surroundingsOf } from "../../src/gate/run-gate-rules.js";
 import { assignmentsOf, childGateFaults } from "../../src/rules/child-rules.js";
 import { type ChildWorkflow, childCheck } from "../../src/workflow/child-workflow.js";
-import type { GateDefinition, GatePlace } from "../../src/workflow/gate-definition.js";
+import type { FieldGate, GateDefinition, GatePlace } from "../../src/workflow/gate-definition.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import { unnamed } from "../support/phase-names.js";
 
@@ -64,7 +64,7 @@ describe("the children of a phase that is a workflow", () => {
     ],
     ["one on a path in the project", { target: { rule: '"./docs//a.md"' } }, [{ target: "docs/a.md", options: {} }]],
   ])("are %s", async (_, child, children) => {
-    expect(await asked(child)).toEqual({ ok: true, children });
+    expect(await asked(child)).toStrictEqual({ ok: true, children });
   });
 
   it("are at most a hundred", async () => {
@@ -140,7 +140,7 @@ describe("the children of a phase that is a workflow", () => {
 
 describe("the gate of a phase that is a workflow", () => {
   const fields = [{ name: "files", type: "list", required: true } as const];
-  const build: GateDefinition = { kind: "fields", strict: true, allowOverride: false, source: "code", fields };
+  const build: FieldGate = { kind: "fields", strict: true, allowOverride: false, source: "document", fields };
   const place: GatePlace = { phase: 2, phases: unnamed(1, 2), before: [{ number: 1, gate: build }] };
 
   /** Returns the gate, with parameters that may be wrong. */
