@@ -106,8 +106,8 @@ function targetOf({ target }: ChildWorkflow, values: Variables, compile: Compile
   if (target === undefined) return own;
   if (typeof target === "string") return target;
   const found = valueGiven(target.rule, "target", values, compile, gives(values));
-  if (typeof found === "string" && found.trim() !== "") return insideProject(found);
-  throw new Unassigned(`target gives ${shown(found)}, which is no path`);
+  if (typeof found !== "string") throw new Unassigned(`target gives ${shown(found)}, which is no path`);
+  return insideProject(found);
 }
 
 function insideProject(path: string): string {

@@ -17,9 +17,11 @@ export async function withPhaseKeys(rule: string, keyFor: (key: string) => strin
     return rule;
   }
   const edits = nodes.flatMap((node) => {
-    const { key: old, literal } = phaseKeyIn(node) ?? {};
-    const key = old === undefined || literal === undefined ? undefined : keyFor(old);
-    return key === undefined || literal === undefined ? [] : [{ start: literal.start, end: literal.end, key }];
+    const named = phaseKeyIn(node);
+    if (named?.literal === undefined) return [];
+    const { start, end } = named.literal;
+    const key = keyFor(named.key);
+    return key === undefined ? [] : [{ start, end, key }];
   });
   // From the end, so that the positions before stay right.
   return edits

@@ -1,16 +1,30 @@
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { earlierPhases } from "../../src/rules/artifact-keys.js";
 import { loadRuleLanguage } from "../../src/rules/language.js";
-import { childCheck } from "../../src/workflow/child-workflow.js";
-import { type GateDefinition, type GatePlace, NO_PHASES } from "../../src/workflow/gate-definition.js";
+import { type ChildWorkflow, childCheck } from "../../src/workflow/child-workflow.js";
+import { type GatePlace, NO_PHASES } from "../../src/workflow/gate-definition.js";
 import { PhaseNames } from "../../src/workflow/phase-names.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
-import { field, fieldGate } from "../gate/fields.js";
 import { unnamed } from "../support/phase-names.js";
 import { metadata, phase, read } from "../workflow/workflow-texts.js";
 
 const FIRST = "evidence_schema: {count: {type: integer}, cause: {type: object}}\n";
+
+/** Returns a gate that asks for whole numbers. */
+function gateOf(...names: string[]): FieldGate {
+  const fields = names.map((name) => ({ name, type: "integer", required: true }) as const);
+  return { kind: "fields", strict: true, allowOverride: false, source: "gate-file", fields };
+}
+
+/** Returns what is said of a rule at a place; "" if it is taken. */
+async function saidIn(place: GatePlace, rule: string) {
+  const language = await loadRuleLanguage();
+  const fields = [{ name: "x", type: "integer" }] as const;
+  const found = language.forFields(fields, earlierPhases(place)).compile(rule, {});
+  return found.ok ? "" : `${found.why}. ${found.hint}`;
+}
 
 /** Returns the diagnostics of a rule in the gate of phase 2, of three phases. */
 async function told(rule: string, first = FIRST) {
@@ -58,10 +72,7 @@ describe("a rule that reads artifacts", () => {
   });
 
   const names = [...Array.from({ length: 20 }, (_, at) => `field_${at}`), "last"];
-  const first: FieldGate = {
-    ...{ kind: "fields", strict: true, allowOverride: false, source: "gate-file" },
-    fields: names.map((name) => ({ name, type: "integer", required: true })),
-  };
+  const first = gateOf(...names);
   const before = [1, 2, 3, 4].map((number) => ({ number, gate: number === 1 ? first : { kind: "open" as const } }));
   const PLACES = {
     "phase 3": { phase: 3, phases: unnamed(1, 2, 3, 4), before },
@@ -70,13 +81,7 @@ describe("a rule that reads artifacts", () => {
     "no phase": NO_PHASES,
   } satisfies Record<string, GatePlace>;
 
-  /** Returns what is said of a rule at a place; "" if it is taken. */
-  async function saidAt(place: keyof typeof PLACES, rule: string) {
-    const language = await loadRuleLanguage();
-    const fields = [{ name: "x", type: "integer" }] as const;
-    const found = language.forFields(fields, earlierPhases(PLACES[place])).compile(rule, {});
-    return found.ok ? "" : `${found.why}. ${found.hint}`;
-  }
+  const saidAt = (place: keyof typeof PLACES, rule: string) => saidIn(PLACES[place], rule);
 
   it.each([
     ["phase 3", 'artifacts["1"].last == 1'],
@@ -129,69 +134,109 @@ describe("a rule that reads artifacts", () => {
   });
 });
 
-describe("a rule that reads the artifact of a phase that is a workflow", () => {
-  const openGate = { kind: "open", allowOverride: false } as const;
-  const asking = (...fields: string[]) => fieldGate(fields.map((name) => field({ name })));
-  const running = (more: object = {}) => fieldGate([], { verify: [childCheck({ type: "review", ...more })] });
-  const child = [
-    { number: 1, key: "read", gate: asking("notes") },
-    { number: 2, key: "verdict", gate: asking("approved") },
-    { number: 3, gate: openGate },
-  ];
-  const place = (gate: GateDefinition, of: typeof child | undefined = child): GatePlace => ({
-    phase: 3,
-    phases: new PhaseNames([
-      { number: 1, name: "Twice" },
-      { number: 2, name: "Review" },
-      { number: 3, name: "Close" },
-      { number: 4, name: "Twice" },
-    ]),
+describe("a rule that reads a phase with a schema or a shared name", () => {
+  const phases = new PhaseNames([
+    { number: 1, name: "Test" },
+    { number: 2, name: "Build it" },
+    { number: 3, name: "Test" },
+    { number: 4, name: "Ship" },
+  ]);
+  const schema = z.strictObject({ count: z.number() });
+  const place: GatePlace = {
+    ...{ phase: 4, phases },
     before: [
-      { number: 1, gate: openGate },
-      { number: 2, gate, child: of },
+      { number: 1, gate: gateOf("count") },
+      { number: 2, gate: { kind: "schema", allowOverride: false }, schema },
+      { number: 3, gate: { kind: "schema", allowOverride: false }, schema: z.looseObject({ count: z.number() }) },
     ],
-  });
-  const said = async (rule: string, at = place(running())) => {
-    const found = (await loadRuleLanguage()).forFields([], earlierPhases(at)).compile(rule, {});
-    return found.ok ? "" : `${found.why}. ${found.hint}`;
   };
 
   it.each([
-    ["artifacts.review.verdict.approved == true"],
-    ['artifacts["2"]["read"].notes != ""'],
-    ['"read" in artifacts.review'],
-    ['artifacts["1"].anything.of.it == 1'],
-    ["artifacts.review.verdict.approved.deeper == 1"],
-  ])("may read what the phases of its child have: %s", async (rule) => {
-    expect(await said(rule)).toBe("");
+    ['artifacts["Build it"].count == 1', ""],
+    ["artifacts.build_it.count == 1", ""],
+    ["artifacts[2].counts == 1", 'the evidence of phase 2 has no field "counts". Did you mean "count"?'],
+    ["artifacts[3].cuont == 1", ""],
+    ['"other" in artifacts.build_it', 'the evidence of phase 2 has no field "other". Write one of its fields: count.'],
+    [
+      "artifacts.test.count == 1",
+      '"test" is the name of 2 phases: 1 (Test), 3 (Test). Write the number of the one that is meant.',
+    ],
+    ["artifacts[1].count == 1", ""],
+  ])("is checked against that phase: %s", async (rule, said) => {
+    expect(await saidIn(place, rule)).toBe(said);
+  });
+});
+
+describe("a rule that reads a phase that is a workflow", () => {
+  const workflow = (more: Partial<ChildWorkflow> = {}): FieldGate => ({
+    ...gateOf(),
+    verify: [childCheck({ type: "review", ...more })],
+  });
+  const child = [
+    { number: 1, key: "read_it", gate: gateOf("lines", "pages") },
+    { number: 2, key: "verdict", gate: { kind: "open" } as const },
+    { number: 3, key: "items", gate: gateOf("first") },
+    { number: 4, key: "deeper", gate: workflow() },
+  ];
+  const place: GatePlace = {
+    ...{ phase: 5, phases: unnamed(1, 2, 3, 4, 5) },
+    before: [
+      { number: 1, gate: workflow(), child },
+      { number: 2, gate: workflow({ for_each: "plan" }), child },
+      { number: 3, gate: workflow() },
+      { number: 4, gate: gateOf("lines") },
+    ],
+  };
+
+  it.each([
+    "artifacts[1].read_it.lines == 1",
+    'artifacts[1]["read_it"]["lines"] == 1',
+    '"lines" in artifacts[1].read_it',
+    "artifacts[1].verdict.any == 1",
+    "artifacts[1].items.first == 1",
+    "artifacts[1].deeper.any.field == 1",
+    "artifacts[1][string(evidence.x)].any == 1",
+    "artifacts[1].read_it[string(evidence.x)] == 1",
+    "artifacts[1].read_it.lines.any == 1",
+    // Its children stand in a list, whatever their phases are called.
+    "artifacts[2].items[0].read_it.any == 1",
+    '"any" in artifacts[2].items',
+    // Its workflow is not known.
+    "artifacts[3].any.other == 1",
+    "artifacts[4].lines.any == 1",
+    "plan.read_it.any == 1",
+    "options.a.read_it.any == 1",
+  ])("is taken if it can have that: %s", async (rule) => {
+    expect(await saidIn(place, rule)).toBe("");
   });
 
   it.each([
-    ["artifacts.review.verdct.approved == true", 'phase 2 has no field "verdct". Did you mean "verdict"?'],
     [
-      "artifacts.review.verdict.aproved == true",
-      'the evidence of "verdict" in phase 2 has no field "aproved". Did you',
+      "artifacts[1].read_it.line == 1",
+      'the evidence of "read_it" in phase 1 has no field "line". Did you mean "lines"?',
     ],
     [
-      '"notes" in artifacts.review.verdict',
-      '"verdict" in phase 2 has no field "notes". Write one of its fields: approved.',
+      '"other" in artifacts[1]["read_it"]',
+      'the evidence of "read_it" in phase 1 has no field "other". Write one of its fields: lines, pages.',
     ],
-    ["artifacts.review.items.size() == 1", 'phase 2 has no field "items"'],
-    ["artifacts.twice.done == 1", '"twice" is the name of 2 phases'],
-  ])("is refused for what they do not have: %s", async (rule, message) => {
-    expect(await said(rule)).toContain(message);
-  });
-
-  it("reads a list where the phase has a child for each item", async () => {
-    const many = place(running({ for_each: "[1]" }));
-    expect(await said("artifacts.review.items.size() == 1", many)).toBe("");
-    expect(await said("artifacts.review.verdict.approved == true", many)).toContain('no field "verdict"');
-    // The fields of the items are not checked.
-    expect(await said("artifacts.review.items[0].verdict.anything == 1", many)).toBe("");
-  });
-
-  it("may read anything of a child that is not known", async () => {
-    const unknown = { ...place(running()), before: [{ number: 2, gate: running() }] };
-    expect(await said("artifacts.review.any.thing == 1", unknown)).toBe("");
+    [
+      "artifacts[1].items.any == 1",
+      'the evidence of "items" in phase 1 has no field "any". Write one of its fields: first.',
+    ],
+    ["artifacts[1].verdcit.any == 1", 'the evidence of phase 1 has no field "verdcit". Did you mean "verdict"?'],
+    [
+      "artifacts[1].lines == 1",
+      'the evidence of phase 1 has no field "lines". Write one of its fields: read_it, verdict, items, deeper.',
+    ],
+    [
+      "artifacts[2].verdict.any == 1",
+      'the evidence of phase 2 has no field "verdict". Write one of its fields: items.',
+    ],
+    [
+      "artifacts[4].read_it.any == 1",
+      'the evidence of phase 4 has no field "read_it". Write one of its fields: lines.',
+    ],
+  ])("is refused if it has no such phase or field: %s", async (rule, said) => {
+    expect(await saidIn(place, rule)).toBe(said);
   });
 });
