@@ -154,9 +154,11 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
       case "migrated":
         if (event.places !== undefined && structure !== undefined) {
           const numberOf = renumbering(structure, event.structure, event.places);
-          const current = open && numberOf(open.phase);
-          if (open !== undefined && current?.isKept === true) open = { ...open, phase: current.phase };
-          else if (open !== undefined) close(at, "rolled_back");
+          if (open !== undefined) {
+            const { phase, isKept } = numberOf(open.phase);
+            if (isKept) open = { ...open, phase };
+            else close(at, "rolled_back");
+          }
           attempts.renumber(numberOf);
         }
         structure = event.structure;
@@ -311,45 +313,37 @@ export function secondsBetween(from: string, to: string): number {
  */
 class Attempts {
   readonly done: SubmittedAttempt[] = [];
-  /** How often each phase was tried. */
-  readonly #tries = new Map<number, number>();
   /** The attempts that a rollback can affect, by phase in ascending order. */
   readonly #revocable: { readonly attempt: SubmittedAttempt; readonly index: number }[] = [];
 
   add(attempt: SubmittedAttempt): void {
     const { phase, status } = attempt;
     const index = this.done.push(attempt) - 1;
-    this.#tries.set(phase, attempt.attempt);
     if (status === "failed" || status === "rolled_back") return;
     // Its phase is the highest, unless a migration has put it before the current one: no sync with a plan changes the
     // numbers of phases up to the current one.
-    const isHighest = (this.#revocable.at(-1)?.attempt.phase ?? phase) <= phase;
-    this.#revocable.push({ attempt, index });
-    if (!isHighest) this.#revocable.sort((one, other) => one.attempt.phase - other.attempt.phase);
+    const place = this.#revocable.findLastIndex((other) => other.attempt.phase <= phase) + 1;
+    this.#revocable.splice(place, 0, { attempt, index });
   }
 
   /** Gives all attempts the numbers of a new definition. Those whose phase does not count any more are rolled back. */
   renumber(numberOf: NumberOf): void {
     const before = this.done.splice(0);
-    const tries = new Map(this.#tries);
-    this.#tries.clear();
     this.#revocable.length = 0;
     for (const attempt of before) {
-      const { phase, isKept, gone } =
-        attempt.gone === undefined ? numberOf(attempt.phase) : { ...attempt, isKept: true };
+      if (attempt.gone !== undefined) {
+        this.add(attempt);
+        continue;
+      }
+      const { isKept, ...place } = numberOf(attempt.phase);
       const status = isKept || attempt.status === "failed" ? attempt.status : "rolled_back";
-      this.add({ ...attempt, phase, status, ...(gone !== undefined && { gone }) });
-    }
-    this.#tries.clear();
-    for (const [was, count] of tries) {
-      const { phase, gone } = numberOf(was);
-      if (gone === undefined) this.#tries.set(phase, count);
+      this.add({ ...attempt, ...place, status });
     }
   }
 
   /** Returns the number of the next attempt at a phase. */
   next(phase: number): number {
-    return (this.#tries.get(phase) ?? 0) + 1;
+    return (this.done.findLast((attempt) => isAttemptAt(attempt, phase))?.attempt ?? 0) + 1;
   }
 
   /** Marks completed attempts from a phase on as rolled back. */
@@ -428,12 +422,11 @@ function fold<T extends { readonly position: number }>(
     else if (event.type === "rolled_back") {
       for (const [phase, { position }] of found) if (position >= event.position) found.delete(phase);
     } else if (event.type === "migrated" && event.places !== undefined) {
-      const { phases } = event.structure;
-      const places = new Map(event.places);
-      const moved = [...found.values()].flatMap((value): [number, T][] => {
-        const position = places.get(value.position);
-        const phase = position === undefined ? undefined : phases[position]?.number;
-        return position === undefined || phase === undefined ? [] : [[phase, { ...value, position }]];
+      const cameFrom = new Map(event.places.map(([from, to]) => [to, from]));
+      const values = [...found.values()];
+      const moved = event.structure.phases.flatMap(({ number }, position) => {
+        const here = values.filter((value) => value.position === cameFrom.get(position));
+        return here.map((value): [number, T] => [number, { ...value, position }]);
       });
       found = new Map(moved);
     }
