@@ -6,7 +6,6 @@ import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";
 import { positionOf } from "./commands.js";
 import { pairPhases } from "./compare-phases.js";
 import type { CompleteEvidence, EventOf, EvidenceRef, SessionEvent, ValueRef, Verification, Waived } from "./events.js";
-import type { Places } from "./ranges.js";
 import type { TaskPairs } from "./task-notes.js";
 
 /** An event with the time and version of its commit. */
@@ -152,8 +151,8 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         structure = event.structure;
         break;
       case "migrated":
-        if (event.places !== undefined && structure !== undefined) {
-          const numberOf = renumbering(structure, event.structure, event.places);
+        if (structure !== undefined) {
+          const numberOf = renumbering(structure, event);
           if (open !== undefined) {
             const { phase, isKept } = numberOf(open.phase);
             if (isKept) open = { ...open, phase };
@@ -224,14 +223,17 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
 /** Where the attempts at a phase are shown after a migration; `isKept` if the phase counts as before. */
 type NumberOf = (phase: number) => { readonly phase: number; readonly isKept: boolean; readonly gone?: string };
 
-function renumbering(before: WorkflowStructure, after: WorkflowStructure, places: Places): NumberOf {
-  const kept = new Map(places);
+function renumbering(before: WorkflowStructure, migrated: EventOf<"migrated">): NumberOf {
+  const { structure: after, position, places } = migrated;
+  // All up to the current one stay in their places if none are named. Attempts may have been rolled back after that.
+  const kept = new Map(places ?? after.phases.slice(0, position + 1).map((_, place) => [place, place]));
   const pairs = new Map(pairPhases(before, after).map(({ from, to }) => [from, to]));
   return (phase) => {
     const from = positionOf(before, phase);
     const number = after.phases[kept.get(from) ?? pairs.get(from) ?? -1]?.number;
-    if (number === undefined) return { phase, isKept: false, gone: String(before.phases[from]?.name) };
-    return { phase: number, isKept: kept.has(from) };
+    if (number !== undefined) return { phase: number, isKept: kept.has(from) };
+    // A sync with a plan may have taken it away before.
+    return { phase, isKept: false, gone: before.phases[from]?.name };
   };
 }
 
@@ -298,7 +300,7 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
 export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
   return phaseHistory(events).flatMap(({ phase, gone, attempt, completedAt: at, problems, verification, reveal }) => {
     if (problems === undefined || at === undefined) return [];
-    return [{ phase, ...(gone !== undefined && { gone }), attempt, at, problems, verification, reveal }];
+    return [{ phase, gone, attempt, at, problems, verification, reveal }];
   });
 }
 
