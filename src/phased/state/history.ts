@@ -6,7 +6,6 @@ import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";
 import { positionOf } from "./commands.js";
 import { pairPhases } from "./compare-phases.js";
 import type { CompleteEvidence, EventOf, EvidenceRef, SessionEvent, ValueRef, Verification, Waived } from "./events.js";
-import type { Places } from "./ranges.js";
 import type { TaskPairs } from "./task-notes.js";
 
 /** An event with the time and version of its commit. */
@@ -152,11 +151,13 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         structure = event.structure;
         break;
       case "migrated":
-        if (event.places !== undefined && structure !== undefined) {
-          const numberOf = renumbering(structure, event.structure, event.places);
-          const current = open && numberOf(open.phase);
-          if (open !== undefined && current?.isKept === true) open = { ...open, phase: current.phase };
-          else if (open !== undefined) close(at, "rolled_back");
+        if (structure !== undefined) {
+          const numberOf = renumbering(structure, event);
+          if (open !== undefined) {
+            const { phase, isKept } = numberOf(open.phase);
+            if (isKept) open = { ...open, phase };
+            else close(at, "rolled_back");
+          }
           attempts.renumber(numberOf);
         }
         structure = event.structure;
@@ -222,14 +223,17 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
 /** Where the attempts at a phase are shown after a migration; `isKept` if the phase counts as before. */
 type NumberOf = (phase: number) => { readonly phase: number; readonly isKept: boolean; readonly gone?: string };
 
-function renumbering(before: WorkflowStructure, after: WorkflowStructure, places: Places): NumberOf {
-  const kept = new Map(places);
+function renumbering(before: WorkflowStructure, migrated: EventOf<"migrated">): NumberOf {
+  const { structure: after, position, places } = migrated;
+  // All up to the current one stay in their places if none are named. Attempts may have been rolled back after that.
+  const kept = new Map(places ?? after.phases.slice(0, position + 1).map((_, place) => [place, place]));
   const pairs = new Map(pairPhases(before, after).map(({ from, to }) => [from, to]));
   return (phase) => {
     const from = positionOf(before, phase);
     const number = after.phases[kept.get(from) ?? pairs.get(from) ?? -1]?.number;
-    if (number === undefined) return { phase, isKept: false, gone: String(before.phases[from]?.name) };
-    return { phase: number, isKept: kept.has(from) };
+    if (number !== undefined) return { phase: number, isKept: kept.has(from) };
+    // A sync with a plan may have taken it away before.
+    return { phase, isKept: false, gone: before.phases[from]?.name };
   };
 }
 
@@ -296,7 +300,7 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
 export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
   return phaseHistory(events).flatMap(({ phase, gone, attempt, completedAt: at, problems, verification, reveal }) => {
     if (problems === undefined || at === undefined) return [];
-    return [{ phase, ...(gone !== undefined && { gone }), attempt, at, problems, verification, reveal }];
+    return [{ phase, gone, attempt, at, problems, verification, reveal }];
   });
 }
 
@@ -311,45 +315,37 @@ export function secondsBetween(from: string, to: string): number {
  */
 class Attempts {
   readonly done: SubmittedAttempt[] = [];
-  /** How often each phase was tried. */
-  readonly #tries = new Map<number, number>();
   /** The attempts that a rollback can affect, by phase in ascending order. */
   readonly #revocable: { readonly attempt: SubmittedAttempt; readonly index: number }[] = [];
 
   add(attempt: SubmittedAttempt): void {
     const { phase, status } = attempt;
     const index = this.done.push(attempt) - 1;
-    this.#tries.set(phase, attempt.attempt);
     if (status === "failed" || status === "rolled_back") return;
     // Its phase is the highest, unless a migration has put it before the current one: no sync with a plan changes the
     // numbers of phases up to the current one.
-    const isHighest = (this.#revocable.at(-1)?.attempt.phase ?? phase) <= phase;
-    this.#revocable.push({ attempt, index });
-    if (!isHighest) this.#revocable.sort((one, other) => one.attempt.phase - other.attempt.phase);
+    const place = this.#revocable.findLastIndex((other) => other.attempt.phase <= phase) + 1;
+    this.#revocable.splice(place, 0, { attempt, index });
   }
 
   /** Gives all attempts the numbers of a new definition. Those whose phase does not count any more are rolled back. */
   renumber(numberOf: NumberOf): void {
     const before = this.done.splice(0);
-    const tries = new Map(this.#tries);
-    this.#tries.clear();
     this.#revocable.length = 0;
     for (const attempt of before) {
-      const { phase, isKept, gone } =
-        attempt.gone === undefined ? numberOf(attempt.phase) : { ...attempt, isKept: true };
+      if (attempt.gone !== undefined) {
+        this.add(attempt);
+        continue;
+      }
+      const { isKept, ...place } = numberOf(attempt.phase);
       const status = isKept || attempt.status === "failed" ? attempt.status : "rolled_back";
-      this.add({ ...attempt, phase, status, ...(gone !== undefined && { gone }) });
-    }
-    this.#tries.clear();
-    for (const [was, count] of tries) {
-      const { phase, gone } = numberOf(was);
-      if (gone === undefined) this.#tries.set(phase, count);
+      this.add({ ...attempt, ...place, status });
     }
   }
 
   /** Returns the number of the next attempt at a phase. */
   next(phase: number): number {
-    return (this.#tries.get(phase) ?? 0) + 1;
+    return (this.done.findLast((attempt) => isAttemptAt(attempt, phase))?.attempt ?? 0) + 1;
   }
 
   /** Marks completed attempts from a phase on as rolled back. */
@@ -428,12 +424,11 @@ function fold<T extends { readonly position: number }>(
     else if (event.type === "rolled_back") {
       for (const [phase, { position }] of found) if (position >= event.position) found.delete(phase);
     } else if (event.type === "migrated" && event.places !== undefined) {
-      const { phases } = event.structure;
-      const places = new Map(event.places);
-      const moved = [...found.values()].flatMap((value): [number, T][] => {
-        const position = places.get(value.position);
-        const phase = position === undefined ? undefined : phases[position]?.number;
-        return position === undefined || phase === undefined ? [] : [[phase, { ...value, position }]];
+      const cameFrom = new Map(event.places.map(([from, to]) => [to, from]));
+      const values = [...found.values()];
+      const moved = event.structure.phases.flatMap(({ number }, position) => {
+        const here = values.filter((value) => value.position === cameFrom.get(position));
+        return here.map((value): [number, T] => [number, { ...value, position }]);
       });
       found = new Map(moved);
     }

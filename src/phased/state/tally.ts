@@ -65,7 +65,7 @@ export const talliedEventsSchema = z.array(
     z.object({
       type: z.literal("started"),
       structure: z.object({ phases: z.array(named) }),
-      parent: z.optional(z.object({ sessionId: z.string() })),
+      parent: z.optional(z.unknown()),
     }),
     z.object({ type: z.literal("plan_synced"), structure: z.object({ phases: z.array(named) }) }),
     z.object({
@@ -126,15 +126,15 @@ const [FAILED, WAIVED] = [1, 2] as const;
 function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
   switch (event.type) {
     case "started":
+      if (event.parent !== undefined) tally.child = true;
+      pin(tally, event.structure, at);
+      return;
     case "migrated":
+      if (event.places !== undefined) move(tally, event.structure.phases, event.places, at);
+      pin(tally, event.structure, at);
+      return;
     case "plan_synced":
-      if (event.type === "migrated" && event.places !== undefined)
-        move(tally, event.structure.phases, event.places, at);
-      if (event.type === "started" && event.parent !== undefined) tally.child = true;
-      tally.pinnedAt = at;
-      tally.names = event.structure.phases.flatMap(({ number, name, plan }) =>
-        plan === undefined ? [[number, name]] : [],
-      );
+      pin(tally, event.structure, at);
       return;
     case "phase_entered":
     case "resumed":
@@ -149,7 +149,7 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
     case "gate_overridden":
     case "phase_skipped": {
       // A migration may skip a phase before the current one, whose work goes on.
-      if (event.phase === tally.phase || event.type !== "phase_skipped") endWork(tally, at);
+      if (event.phase === tally.phase) endWork(tally, at);
       const phase = phaseIn(tally, event.phase);
       phase.state = event.type === "phase_skipped" ? "skipped" : "completed";
       if (event.type === "gate_overridden") increase(phase, "overridden");
@@ -177,6 +177,11 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
     case "waiver_denied":
       increase(phaseIn(tally, event.phase), COUNTED[event.type]);
   }
+}
+
+function pin(tally: SessionTally, { phases }: { phases: readonly z.infer<typeof named>[] }, at: string): void {
+  tally.pinnedAt = at;
+  tally.names = phases.flatMap(({ number, name, plan }) => (plan === undefined ? [[number, name]] : []));
 }
 
 /**

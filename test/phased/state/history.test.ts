@@ -5,6 +5,7 @@ import {
   artifactNames,
   artifacts,
   gateFailures,
+  isAttemptAt,
   phaseHistory,
   type RecordedEvent,
   secondsBetween,
@@ -227,7 +228,28 @@ describe("artifacts", () => {
   });
 });
 
+describe("artifacts of a session that stays in its place", () => {
+  it.each<[string, CommandOf<"migrate"> | CommandOf<"syncPlan">]>([
+    ["a migration", { type: "migrate", structure, by: "ann" }],
+    ["a sync with its plan", { ...synced(structure), places: [[1, 1]] }],
+  ])("are kept through %s", (_, command) => {
+    const run = Run.started(structure).do(submit(1), submit(2, false));
+    const before = artifacts(run.log);
+    expect([...before.keys()]).toEqual([1]);
+    expect(artifacts(run.do(command).log)).toEqual(before);
+  });
+});
+
 describe("a history without its start", () => {
+  it("keeps the numbers of attempts through a migration, as the definition before it is not known", () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    const events = [
+      { event: { type: "phase_entered", phase: 1, position: 0 }, at, version: 2 },
+      { event: { type: "migrated", structure, position: 1, by: "ann", places: [[0, 1]] }, at, version: 3 },
+    ] satisfies RecordedEvent[];
+    expect(phaseHistory(events)).toEqual([{ phase: 1, attempt: 1, status: "active", startedAt: at }]);
+  });
+
   it("hides nothing, as only the structure defines what a gate hides", () => {
     const at = "2026-01-01T00:00:00.000Z";
     const events = [
@@ -325,6 +347,7 @@ describe("what is said while an attempt goes on", () => {
 
   it("is nothing if nobody said anything", () => {
     const run = begin().do({ type: "completeTask", phase: 1, task: 1 }, { type: "pause" }, { type: "resume" });
+    run.do({ type: "migrate", structure: run.structure, by: "ann" });
     const tasks = { done: [1], givenUp: [] };
     expect(phaseHistory(run.log)).toEqual([{ phase: 1, attempt: 1, status: "active", startedAt: at(1), tasks }]);
   });
@@ -354,6 +377,33 @@ describe("the tasks of an attempt", () => {
     const structure = { ...tasked, revision: "r2", phases: [{ ...first, tasks: moved }, second] };
     run.do({ type: "migrate", structure, by: "ann" });
     expect(tasksOf(run)).toEqual([{ done: [], givenUp: [2] }]);
+  });
+});
+
+describe("an attempt at a phase that a sync has taken out of the plan", () => {
+  it("keeps its number when the session is migrated later", () => {
+    const plan = { path: "tasks.md", hash: "1", dialect: "kiro", shift: 1, ticked: true };
+    const planned = (...numbers: number[]) => {
+      const phases = numbers.map((number) => phaseOf(number, { plan: { number } }));
+      return { ...structureOf([1, ...phases]), plan };
+    };
+    const run = Run.started(planned(2, 3)).do(submit(1), submit(2), { type: "rollback", to: 1, by: "host" });
+    run.do(synced(planned(2)));
+    run.structure = planned(2);
+    run.do({ type: "migrate", structure: planned(2), by: "ann" });
+    expect(tries(run)).toEqual(["1.1 rolled_back", "2.1 rolled_back", "3.1 rolled_back", "1.1 active"]);
+    expect(phaseHistory(run.log)[2]?.gone).toBeUndefined();
+  });
+});
+
+describe("isAttemptAt", () => {
+  it.each([
+    ["an attempt at the phase", { phase: 2 }, true],
+    ["an attempt at another phase", { phase: 1 }, false],
+    ["an attempt at a phase of that number that is gone", { phase: 2, gone: "Old" }, false],
+    ["an attempt at another phase that is gone", { phase: 1, gone: "Old" }, false],
+  ])("tells %s", (_, attempt, isAt) => {
+    expect(isAttemptAt(attempt, 2)).toBe(isAt);
   });
 });
 

@@ -133,6 +133,80 @@ describe("a migrated session", () => {
     ]);
   });
 
+  it("begins the attempts at a phase with 1, whatever was tried under its number before", () => {
+    const attempts = (run: Run) =>
+      phaseHistory(run.log).map(({ phase, gone, attempt, status }) => `${gone ?? phase}.${attempt} ${status}`);
+    const before = inC().do(ask(all("A", "N", "B", "C", "D"), { N: "done elsewhere" }));
+    expect(attempts(before)).toContain("2.1 skipped");
+    const gone = inC().do(ask(all("A", "B", "D"), { C: "merged into D" }));
+    gone.do(ask(all("A", "B", "N", "D"), { N: "done elsewhere" }));
+    expect(attempts(gone)).toEqual([
+      ...["1.1 completed", "2.1 completed", "C.1 failed", "C.2 rolled_back", "3.1 skipped", "4.1 active"],
+    ]);
+    expect(gateFailures(gone.log)).toMatchObject([{ phase: 3, gone: "C", attempt: 1 }]);
+  });
+
+  it("continues the count of attempts at a phase that has moved, also where the session has failed there", () => {
+    const run = inC(1).do(ask(all("A", "N", "B", "C", "D"), { N: "done elsewhere" }));
+    run.do({ type: "retryPhase", phase: 4, resetEvidence: false, by: "agent" });
+    expect(phaseHistory(run.log).map(({ phase, attempt, status }) => [phase, attempt, status])).toEqual([
+      ...[
+        [1, 1, "completed"],
+        [3, 1, "completed"],
+        [4, 1, "failed"],
+        [2, 1, "skipped"],
+      ],
+      [4, 2, "active"],
+    ]);
+  });
+
+  it("has no attempt that ends, if the session has failed and another phase comes next", () => {
+    const run = inC(1).do(ask(all("A", "B", "D"), { C: "merged into D" }));
+    expect(phaseHistory(run.log).slice(2)).toMatchObject([
+      { gone: "C", attempt: 1, status: "failed" },
+      { phase: 3, attempt: 1, status: "active" },
+    ]);
+    expect(phaseHistory(run.log)).toHaveLength(4);
+  });
+
+  it("is rolled back from a phase on, with those that were skipped among them", () => {
+    const moved = () => {
+      const run = Run.started(all("A", "B", "C", "D")).do(submit(1), submit(2), submit(3));
+      return run.do(ask(all("A", "B", "N", "C", "D"), { N: "done elsewhere" }));
+    };
+    const statuses = (to: number) => {
+      const run = moved().do({ type: "rollback", to, by: "agent" });
+      const done = phaseHistory(run.log).slice(0, -2);
+      return Object.fromEntries(done.map(({ phase, status }) => [phase, status]));
+    };
+    expect(statuses(4)).toEqual({ 1: "completed", 2: "completed", 3: "skipped", 4: "rolled_back" });
+    expect(statuses(3)).toEqual({ 1: "completed", 2: "completed", 3: "rolled_back", 4: "rolled_back" });
+    expect(statuses(2)).toEqual({ 1: "completed", 2: "rolled_back", 3: "rolled_back", 4: "rolled_back" });
+  });
+
+  it("shows the attempts at phases that were rolled back, and come later, where those phases are now", () => {
+    const run = inC().do({ type: "rollback", to: 1, by: "agent" }, ask(all("A", "N", "C", "B")));
+    const shown = () => phaseHistory(run.log).map(({ phase, gone, status }) => [gone ?? phase, status]);
+    const rolledBack = [
+      [1, "rolled_back"],
+      [4, "rolled_back"],
+      [3, "failed"],
+      [3, "rolled_back"],
+      [1, "active"],
+    ];
+    expect(shown()).toEqual(rolledBack);
+    run.do(ask(all("A", "N")));
+    expect(shown()).toEqual([
+      ...[
+        [1, "rolled_back"],
+        ["B", "rolled_back"],
+        ["C", "failed"],
+        ["C", "rolled_back"],
+        [1, "active"],
+      ],
+    ]);
+  });
+
   it("needs an accepted reason for each phase behind it that is gone or has changed", () => {
     const run = inC();
     const after = all(more, "C", "D");

@@ -14,18 +14,19 @@ const START = Date.parse("2026-01-01T00:00:00.000Z");
 const timeOf = (version: number) => new Date(START + version * 1000).toISOString();
 type Events = readonly unknown[];
 
+type Head = Partial<TalliedCommit["head"]>;
 /** Returns the tally of a session's commits, one second apart, as they are read from storage. */
-function tallied(commits: readonly Events[], head: Partial<TalliedCommit["head"]> = {}): SessionTally | undefined {
+function tallied(commits: readonly Events[], head: Head | ((version: number) => Head) = {}): SessionTally | undefined {
   let tally: SessionTally | undefined;
   let phase = 1;
   for (const [index, commit] of commits.entries()) {
     const version = index + 1;
     const events = talliedEventsSchema.parse(commit);
     for (const event of events) if (event.type === "phase_entered") phase = event.phase;
-    const whole = { status: "active", workflowType: "w", target: "a.ts", phase, createdAt: timeOf(1), ...head };
+    const whole = { status: "active", workflowType: "w", target: "a.ts", phase, createdAt: timeOf(1) };
     tally = addToTally(tally, {
       ...{ sessionId, version, hash: `h${version}`, at: timeOf(version) },
-      head: talliedHeadSchema.parse(whole),
+      head: talliedHeadSchema.parse({ ...whole, ...(typeof head === "function" ? head(version) : head) }),
       events,
     });
   }
@@ -96,6 +97,46 @@ describe("the tally of a session", () => {
     const paused = [{ type: "paused" }, { type: "migrated", structure: named("P4", "P1"), places: [[3, 0]] }];
     expect(tallied([[...work, entered(4)], paused], { phase: 4 })).not.toHaveProperty("since");
     expect(moved(["P1"], [[9, 9]])).toMatchObject([{ phase: 1, passed: 1 }]);
+  });
+
+  it("goes on with the time of its phase if a migration skips one before it", () => {
+    const phases = (...names: string[]) => ({ phases: names.map((name, index) => ({ number: index + 1, name })) });
+    const places = [
+      [0, 0],
+      [1, 2],
+    ];
+    const migrated = { type: "migrated", structure: phases("A", "N", "B"), places };
+    const commits = [
+      [{ ...started, structure: phases("A", "B") }, entered(1)],
+      [passed(1), entered(2)],
+      [migrated, { type: "phase_skipped", phase: 2 }],
+    ];
+    const phaseAt = (version: number) => ({ phase: Math.min(version, 3) });
+    expect(tallied(commits, phaseAt)).toMatchObject({ phase: 3, since: timeOf(3) });
+    expect(tallied([...commits, [], [{ type: "paused" }]], phaseAt)?.phases).toEqual([
+      { phase: 1, spent: 1000, state: "completed", passed: 1 },
+      { phase: 3, spent: 3000 },
+      { phase: 2, spent: 0, state: "skipped" },
+    ]);
+  });
+
+  it("gives a phase that is to be done again no number of a phase that stays done under the same name", () => {
+    const phases = [1, 2].map((number) => ({ number, name: "Fix" }));
+    const commits = [
+      [{ ...started, structure: { phases } }, entered(1)],
+      [passed(1), entered(2)],
+      [{ type: "migrated", structure: { phases }, places: [[0, 0]] }, entered(2)],
+    ];
+    expect(tallied(commits)?.phases).toEqual([
+      { phase: 1, spent: 1000, state: "completed", passed: 1 },
+      { phase: 2, spent: 1000 },
+    ]);
+  });
+
+  it("says whether the session was started for a phase of another one", () => {
+    const child = { ...started, parent: { sessionId: "w_b_ts_20260101_000000", phase: 1 } };
+    expect(tallied([[child, entered(1)]])).toMatchObject({ child: true });
+    expect(tallied([begun])).not.toHaveProperty("child");
   });
 
   it("ends with the deletion of its session", () => {
@@ -188,6 +229,7 @@ describe("the tally of a session", () => {
       "task_completed",
       "task_given_up",
       "assigned",
+      "child_claimed",
       "completed",
     ]) {
       expect(tallied([[{ type }]])?.phases).toEqual([]);
