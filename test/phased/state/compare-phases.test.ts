@@ -113,6 +113,18 @@ describe("phases of two definitions", () => {
     expect(short(before, before, 1).at(-1)).toBe("B same 2 2");
     const after = structureOf([named(1, "N"), named(2, "A"), named(3, "B", reads)]);
     expect(short(before, after, 1).at(-1)).toBe("B changed 2 3");
+    const other = { source: "evidence.n > 1", cel: "evidence.n > 1" };
+    const both = { gate: { ...reads.gate, rules: [other, ...gate.rules] } };
+    const none = { gate: { ...reads.gate, rules: [other] } };
+    const moved = (parts: typeof reads) =>
+      short(
+        structureOf([named(1, "A"), named(2, "B", parts)]),
+        structureOf([named(1, "N"), named(2, "A"), named(3, "B", parts)]),
+        1,
+      ).at(-1);
+    expect([moved(both), moved(none)]).toEqual(["B changed 2 3", "B moved 2 3"]);
+    // Phases behind it change nothing of what it reads.
+    expect(short(before, structureOf([...before.phases, named(3, "C")]), 1).at(-1)).toBe("B same 2 2");
   });
 
   it("leave those of a plan to its own comparison", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { SessionCommand } from "../../../src/phased/state/commands.js";
 import { comparePhases } from "../../../src/phased/state/compare-phases.js";
 import { artifacts, gateFailures, phaseHistory } from "../../../src/phased/state/history.js";
-import { differenceOf } from "../../../src/phased/state/migration.js";
+import { acceptRefusal, differenceOf, moveTo } from "../../../src/phased/state/migration.js";
 import { inRanges } from "../../../src/phased/state/ranges.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { howOften } from "../../support/how-often.js";
@@ -234,6 +234,48 @@ describe("a migrated session", () => {
       ],
     });
     expect([...artifacts(run.log).keys()]).toEqual([1]);
+  });
+
+  const numbered = (...numbers: number[]) =>
+    structureOf(["A", "B", "C", "D"].map((name, index) => phaseOf(numbers[index] ?? 0, { name })));
+  it.each<[string, WorkflowStructure, Record<string, string>, object]>([
+    ["nothing differs up to its phase", all("A", "B", "C", "X", "Y"), {}, { isInPlace: true, place: 2 }],
+    ["a changed phase counts as done", all("A", more, "C", "D"), { B: "done" }, { isInPlace: true, place: 2 }],
+    ["phases behind it have changed places", all("B", "A", "C", "D"), {}, { isInPlace: false, place: 2 }],
+    ["phases have other numbers", numbered(1, 2, 4, 5), {}, { isInPlace: false, place: 2 }],
+    ["one before it has another number", numbered(0, 2, 3, 4), {}, { isInPlace: false, place: 2 }],
+    ["there is a phase more", all("A", "N", "B", "C"), { N: "done" }, { isInPlace: false, place: 3 }],
+    ["there is a phase less", all("B", "C", "D"), { A: "done" }, { isInPlace: false, place: 1 }],
+    ["its own phase has changed", all("A", "B", ["C", more[1]], "D"), {}, { isInPlace: false, staysInPhase: false }],
+  ])("stays in place only if all up to its phase do: %s", (_, after, accept, expected) => {
+    const given = { before: all("A", "B", "C", "D"), after, by: "ann", accept: new Map(Object.entries(accept)) };
+    expect(moveTo(inC().state, given)).toMatchObject({ needsAccept: [], staysInPhase: true, ...expected });
+  });
+
+  it("stays in place also where sessions do not begin with the first phase", () => {
+    const before = { ...all("A", "B", "C", "D"), startPhase: 2 };
+    const run = Run.started(before).do(submit(2));
+    expect(moveTo(run.state, { before, after: before, by: "ann" })).toMatchObject({
+      isInPlace: true,
+      places: { length: 2 },
+    });
+    const after = all("A", "B", "C", "D");
+    expect(moveTo(run.state, { before, after, by: "ann", accept: new Map([["A", "done"]]) })).toMatchObject({
+      place: 2,
+    });
+  });
+
+  it("is told which names it can accept, and that each needs a reason", () => {
+    const phases = comparePhases(all("A", "B", "C", "D"), all(more, "C", "D"), 2);
+    const refusal = (accept: Record<string, string>, of = phases) => acceptRefusal(new Map(Object.entries(accept)), of);
+    expect(refusal({ A: "done", B: "done" })).toBeUndefined();
+    expect(refusal({ C: "done" })).toMatchObject({
+      code: "INVALID_INPUT",
+      details: { field: "accept", expected: expect.stringMatching(/B.*A/) },
+    });
+    expect(refusal({ A: " " })).toMatchObject({ details: { field: "accept", expected: "a reason for each name" } });
+    const same = comparePhases(all("A", "B"), all("A", "B"), 1);
+    expect(refusal({ A: "done" }, same)).toMatchObject({ details: { expected: "nothing: no phase differs" } });
   });
 
   it("keeps the failures at a phase that is gone, under its old number", () => {
