@@ -116,7 +116,7 @@ describe("phases of two definitions", () => {
     const other = { source: "evidence.n > 1", cel: "evidence.n > 1" };
     const both = { gate: { ...reads.gate, rules: [other, ...gate.rules] } };
     const none = { gate: { ...reads.gate, rules: [other] } };
-    const moved = (parts: typeof reads) =>
+    const moved = (parts: Partial<PhaseDefinition>) =>
       short(
         structureOf([named(1, "A"), named(2, "B", parts)]),
         structureOf([named(1, "N"), named(2, "A"), named(3, "B", parts)]),
