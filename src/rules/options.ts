@@ -68,11 +68,17 @@ async function readOptions(schema: JsonObject, given: JsonObject) {
 /** Returns the unknown and the missing options, each with what was meant or what is expected. */
 export function namingProblems(schema: JsonObject, given: JsonObject): string[] {
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
-  const missing = textsIn(schema.required).filter((name) => !Object.hasOwn(given, name) && !hasDefault(schema, name));
   return [
     ...unknownOptions(schema, given),
-    ...missing.map((name) => `the option ${shown(name)} is missing: ${describeProperty(properties[name], true)}`),
+    ...missingOptions(schema, given).map(
+      (name) => `the option ${shown(name)} is missing: ${describeProperty(properties[name], true)}`,
+    ),
   ];
+}
+
+/** Returns the names of the options that are required, not given, and have no default. */
+function missingOptions(schema: JsonObject, given: JsonObject): string[] {
+  return textsIn(schema.required).filter((name) => !Object.hasOwn(given, name) && !hasDefault(schema, name));
 }
 
 /**
@@ -98,9 +104,8 @@ export function childOptionFaults(
 ): readonly string[] {
   if (optionsSchema === undefined) return [];
   const given = Object.fromEntries(Object.entries(options).filter(([name]) => name !== dynamic?.sourcePathKey));
-  const required = Array.isArray(optionsSchema.required) ? optionsSchema.required.map(String) : [];
-  const missing = required.filter((name) => !Object.hasOwn(options, name));
-  return [...unknownOptions(optionsSchema, given), ...missing.map((name) => `the option ${shown(name)} is missing`)];
+  const missing = missingOptions(optionsSchema, options).map((name) => `the option ${shown(name)} is missing`);
+  return [...unknownOptions(optionsSchema, given), ...missing];
 }
 
 /** Returns issues of a schema as sentences, each with its place. */

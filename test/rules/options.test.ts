@@ -149,6 +149,74 @@ describe("checkBySchema, in detail", () => {
   });
 });
 
+describe("optionsInCode", () => {
+  const standard = optionsInCode(SCHEMA)["~standard"];
+  const { vendor, version, validate } = standard;
+
+  it("is a Standard Schema that shows the JSON Schema", () => {
+    expect({ vendor, version }).toEqual({ vendor: "phasegate", version: 1 });
+    const { input, output } = Object(Reflect.get(standard, "jsonSchema"));
+    expect([input(), output()]).toEqual([SCHEMA, SCHEMA]);
+  });
+
+  it("takes what the schema takes, with its defaults", async () => {
+    expect(await validate({ audience: "dev" })).toEqual({ value: { audience: "dev", depth: 2 } });
+  });
+
+  it.each([
+    [{ audience: "dev", depth: "x" }, ["depth"], "expected number"],
+    [{ audience: "dev", name: "A1" }, ["name"], '"A1" does not match ^[a-z]+$'],
+    [{}, ["audience"], ""],
+    [["dev"], undefined, "they must be an object"],
+    [null, undefined, "they must be an object"],
+  ])("refuses what it does not take: %o", async (given, path, message) => {
+    expect(await validate(given)).toEqual({
+      issues: [expect.objectContaining({ ...(path && { path }), message: expect.stringContaining(message) })],
+    });
+  });
+});
+
+describe("the options that a phase gives to its workflow", () => {
+  const open = { ...SCHEMA, additionalProperties: true };
+  const withDefault = { ...SCHEMA, required: ["audience", "depth"] };
+  const dynamic = {
+    ...{ parser: "tasks", sourcePathKey: "plan_path", templates: { phase: "phase.md", task: "task.md" } },
+    ...{ enforceDependencies: false, tickCriteria: false },
+  };
+
+  it.each<[string, JsonObject | undefined, JsonObject, string[]]>([
+    ["all that are required", SCHEMA, { audience: "dev" }, []],
+    ["a rule for one that is required", SCHEMA, { audience: { rule: "item" } }, []],
+    ["any, if there is no schema", undefined, { any: 1 }, []],
+    ["any, if the schema allows others", open, { audience: "dev", any: 1 }, []],
+    ["none that is required but has a default", withDefault, { audience: "dev" }, []],
+    ["none, if none is required", { properties: {} }, {}, []],
+    ["the one that names the plan", SCHEMA, { audience: "dev", plan_path: "tasks.md" }, []],
+    ["none that is required", SCHEMA, { depth: 3 }, ['the option "audience" is missing']],
+    [
+      "only some that are required",
+      { ...SCHEMA, required: ["audience", "docs", "name"] },
+      { docs: [] },
+      ['the option "audience" is missing', 'the option "name" is missing'],
+    ],
+    [
+      "one that there is not",
+      SCHEMA,
+      { plan_path: "tasks.md", dpth: 1 },
+      ['there is no option "dpth"; did you mean "depth"?', 'the option "audience" is missing'],
+    ],
+  ])("may lack or have too much: %s", (_, optionsSchema, options, faults) => {
+    expect(childOptionFaults({ options }, { optionsSchema, dynamic })).toEqual(faults);
+  });
+
+  it("name no plan for a workflow that has none", () => {
+    expect(childOptionFaults({ options: { audience: "dev", plan_path: "a" } }, { optionsSchema: SCHEMA })).toEqual([
+      'there is no option "plan_path"',
+    ]);
+    expect(childOptionFaults({}, { optionsSchema: SCHEMA })).toEqual(['the option "audience" is missing']);
+  });
+});
+
 describe("describeOptions", () => {
   it("says type, default, need and meaning in a few words", () => {
     const properties = {
