@@ -13,7 +13,7 @@ import {
   skipsWith,
 } from "../../src/rules/options.js";
 import { schemaFaults } from "../../src/rules/schema-faults.js";
-import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
+import type { JsonObject } from "../../src/workflow/json.js";
 import { SCHEMA } from "./options-schema.js";
 
 const problems = async (schema: JsonObject, options: JsonObject) => {
