@@ -284,7 +284,8 @@ async function rowOf(name, { package: from, ...tool }) {
 /** The section of the results. */
 export async function section(only) {
   const head = "## Agents\n\n";
-  if (!existsSync(path("agents/node_modules"))) return `${head}Not measured: run \`npm install\` in bench/agents first.\n`;
+  if (!existsSync(path("agents/node_modules")))
+    return `${head}Not measured: run \`npm install\` in bench/agents first.\n`;
   const chosen = Object.entries(TOOLS).filter(([name]) => only === undefined || only === name);
   const lines = [];
   for (const [name, tool] of chosen) lines.push(await rowOf(name, tool));
