@@ -3,7 +3,7 @@ import type { Writable } from "node:stream";
 import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../engine/lists.js";
 import { DEFAULT_LIMITS, LIVING, type LivingStatus } from "../phased/options.js";
 import { isOnOlder, newestRevisions, type Revisions } from "../phased/revisions.js";
-import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
+import { pagesOf, type SessionQuery, type SessionSize, type StorageAdapter } from "../ports/storage-adapter.js";
 import { isChosen, isStuck, STUCK_SECONDS } from "../read/filter.js";
 import { comparePositions, positionOf } from "../read/order.js";
 import { STANDING_WORDS, STANDINGS, standingOf, standingText } from "../read/standing.js";
@@ -170,10 +170,9 @@ async function chosenSessions(
     // They come newest first. Any other order needs all of them, and what a session waits for is only in its log.
   } while (cursor !== undefined && (sort !== "created" || isFiltered || sessions.length < limit));
   let total = sessions.length;
-  while (cursor !== undefined) {
-    const { items, cursor: next }: Page<ListedSession> = await storage.list({ ...query, limit: 1000, cursor });
-    total += items.length;
-    cursor = next;
+  if (cursor !== undefined) {
+    const rest = pagesOf((one) => storage.list(one), { ...query, limit: 1000, cursor });
+    for await (const { items } of rest) total += items.length;
   }
   if (sort !== "created") {
     // Of those that are stuck, the longest without a commit come first, unless another order is asked for.

@@ -43,7 +43,7 @@ export async function lookAtSession(context: LookContext, id: SessionId): Promis
     host: isOpen && exhausted(head, context.options.limits) !== undefined,
   };
   const { waived = [], withWaivers = [] } = head;
-  // A head that was stored before submissions had `asked` says only so that evidence waits for an approval.
+  // Stored heads may lack the mark `asked` of a submission that waits for an approval.
   const wasRefused = isOpen && !waits.approval && isRefused(head);
   return {
     ...waitingAs(summary, waits),
