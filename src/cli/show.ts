@@ -203,10 +203,10 @@ function standingFields(
 ): Field[] {
   const { stream } = shown;
   const { head, structure, currentPhase } = state;
-  const { status, position } = head;
+  const { status, position, submission } = head;
   const name = structure.phases[position]?.name ?? "";
   const last = history.findLast((attempt) => isAttemptAt(attempt, currentPhase) && attempt.status === "failed");
-  const isRefused = head.submission !== undefined && status !== "completed" && !state.awaitingApproval;
+  const isRefused = submission !== undefined && !submission.asked && status !== "completed";
   const { problems = [] } = (isRefused ? last : undefined) ?? {};
   const why = summary && whyPhased(summary, state, history);
   // The first line may have said the only one.

@@ -139,13 +139,17 @@ function valueGiven(
   const outcome = compile(rule, as)(variables);
   if ("because" in outcome) throw new Unassigned(`${where} ${outcome.because}`);
   const value = asJson(outcome.value);
-  if (value === undefined) throw new Unassigned(`${where} gives a value that is no JSON`);
+  if (value === undefined) throw new Unassigned(`${where} gives a value that JSON can't hold`);
   return value;
 }
 
-/** Returns a value of CEL as JSON; undefined if it is none. Its whole numbers are BigInts, its maps may be Maps. */
+/**
+ * Returns a value of CEL as JSON; undefined if it is none. Its whole numbers are BigInts, or of a class of CEL's without a
+ * sign; its maps may be Maps.
+ */
 function asJson(value: unknown): JsonValue | undefined {
-  if (typeof value === "bigint") return Number(value);
+  const whole = value?.valueOf();
+  if (typeof whole === "bigint") return Number.isSafeInteger(Number(whole)) ? Number(whole) : undefined;
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
   if (Array.isArray(value)) return allOf(value.map(asJson));

@@ -4,6 +4,7 @@ import { createRoutedEngine } from "phasegate/routed";
 import { createWorkspace } from "phasegate/workspace";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { makeAsking } from "../support/approvals.js";
 import { GATED } from "../support/gated-garden.js";
 import { run } from "./run-cli.js";
 import { sessionsOfAllKinds } from "./sessions-of-all-kinds.js";
@@ -31,6 +32,19 @@ describe("phasegate show of a failed session", () => {
     const [, line = ""] = /\n {2}next {6}phasegate (retry .*)\n/.exec(stdout) ?? [];
     expect(await run(...line.split(" "))).toMatchObject({ code: 0, stdout: expect.stringContaining("tried again") });
     expect((await run("show", ids.failed, "--state", state)).stdout).not.toContain("phasegate retry");
+  });
+
+  it("names no problems from before an attempt with complete evidence", async () => {
+    const state = await temporaryFolder();
+    const { engine, start, submit } = await makeAsking({ storage: await FileStorage.open(state) });
+    onTestFinished(() => engine.close());
+    const sessionId = await start();
+    await submit(sessionId, 1, { tests_pass: "some" });
+    expect((await run("show", sessionId, "--state", state)).stdout).toContain("'tests_pass'");
+    await submit(sessionId);
+    await engine.session(sessionId).retryPhase(1);
+    const [top = ""] = (await run("show", sessionId, "--state", state)).stdout.split("\n\n");
+    expect(top).not.toContain("'tests_pass'");
   });
 
   it("begins with what the gate of a routed one has found, and names the retry", async () => {

@@ -93,7 +93,7 @@ describe("the children of a phase that is a workflow", () => {
     [{ target: { rule: '"../a"' } }, 'target gives "../a": the path "../a" is refused: it leaves its root (\'..\')'],
     [{ options: { depth: { rule: "1 / 0" } } }, "options.depth can't be evaluated: division by zero"],
     [{ options: { depth: { rule: "evidence.x" } } }, "options.depth can't be run: there is no evidence.x"],
-    [{ options: { a: 1, b: { rule: "type(1)" } } }, "options.b gives a value that is no JSON"],
+    [{ options: { a: 1, b: { rule: "type(1)" } } }, "options.b gives a value that JSON can't hold"],
   ])("can't be said for %o, and why not", async (child, why) => {
     expect(await asked(child)).toEqual({ ok: false, why });
   });
@@ -102,6 +102,8 @@ describe("the children of a phase that is a workflow", () => {
     ["artifacts[1].count", 2],
     ["size(artifacts[1].files)", 2],
     ["-7", -7],
+    ["uint(7)", 7],
+    ["-9007199254740991", -9007199254740991],
     ["1.5", 1.5],
     ["0", 0],
     ["true", true],
@@ -126,14 +128,16 @@ describe("the children of a phase that is a workflow", () => {
 
   it.each([
     "type(1)",
+    "9007199254740993",
+    "[uint(9007199254740993)]",
     'timestamp("2020-01-01T00:00:00Z")',
     'duration("1s")',
     'b"abc"',
     "[1, type(1)]",
     '{"a": 1, "b": type(1)}',
     '{"a": [{"b": type(1)}]}',
-  ])("get no value that is no JSON: %s", async (rule) => {
-    const why = "options.value gives a value that is no JSON";
+  ])("get no value that JSON can't hold: %s", async (rule) => {
+    const why = "options.value gives a value that JSON can't hold";
     expect(await asked({ options: { value: { rule } } })).toEqual({ ok: false, why });
   });
 });

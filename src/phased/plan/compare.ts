@@ -27,9 +27,17 @@ type EitherPhase = PhaseDefinition | PlanPhase;
 /** Returns the position of a phase, in the numbers of the session. */
 type PlaceOf = (phase: EitherPhase) => Pick<PlanChange, "phase" | "behind">;
 
-/** Compares the current plan with a session. Throws `NOT_ALLOWED` if the current phase is no longer in it. */
-export function comparePlan(structure: WorkflowStructure, position: number, plan: Plan): Comparison {
-  const arrangement = arrangePhases(structure.phases, position, plan.phases);
+/**
+ * Compares the current plan with a session; `base` has the static phases that it follows. Throws `NOT_ALLOWED` if the
+ * current phase is no longer in it.
+ */
+export function comparePlan(
+  structure: WorkflowStructure,
+  position: number,
+  plan: Plan,
+  base: WorkflowStructure = structure,
+): Comparison {
+  const arrangement = arrangePhases(structure.phases, position, plan.phases, base.phases);
   const { matches, ahead, shift } = arrangement;
   const [passed, coming] = [new Set(structure.phases.slice(0, position)), new Set(ahead)];
   const placeOf: PlaceOf = (phase) => {

@@ -88,17 +88,19 @@ export function matchTasks(
 /**
  * Arranges a plan for a session at a position. Completed phases stay; the current phase keeps its number,
  * and those ahead follow it. A phase that was inserted right before the current one becomes the current
- * one; a phase that was inserted before a completed one is behind the session.
+ * one; a phase that was inserted before a completed one is behind the session. All phases of a plan that the
+ * session has not reached follow the static phases of `base`.
  */
 export function arrangePhases(
   pinned: readonly PhaseDefinition[],
   position: number,
   live: readonly PlanPhase[],
+  base: readonly PhaseDefinition[],
 ): Arrangement {
   const matches = matchPhases(pinned, live);
   const current = pinned[position];
   if (current?.plan === undefined) {
-    const last = pinned.findLast(({ plan }) => plan === undefined);
+    const last = base.findLast(({ plan }) => plan === undefined);
     return { matches, done: [], ahead: live, shift: shiftAfter(last?.number ?? 0, live) };
   }
   const done = pinned.slice(0, position).filter(({ plan }) => plan !== undefined);

@@ -76,7 +76,7 @@ function noPlan(phase: number, { plan }: WorkflowStructure, operation: string): 
  * one on are the plan's. `base` provides everything else: the static phases, and how plans are read.
  */
 function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: number, usable: UsablePlan): Rebuilt {
-  const comparison = comparePlan(pinned, position, usable.reading.plan);
+  const comparison = comparePlan(pinned, position, usable.reading.plan, base);
   const { matches, done, ahead, shift } = comparison.arrangement;
   const { plan: _, ...rest } = base;
   const statics = base.phases.filter(({ plan }) => plan === undefined);

@@ -117,7 +117,7 @@ function moveOnPlan(head: SessionHead, { before, after }: Moving): Move | AnyPha
   const refusal = numbersRefusal(head, before, after, "migrate");
   if (refusal !== undefined) return refusal;
   const [was, will] = [withoutPlanned(before), withoutPlanned(after)];
-  const phases = comparePhases(was, will, Math.min(head.position, was.phases.length - 1));
+  const phases = comparePhases(was, will, head.position);
   const differing = phases.filter(({ is }) => is !== "same");
   if (differing.length > 0) {
     return notTheSame(head, after, `is not the same up to phase ${head.phase}: ${differencesIn(differing)}`, phases);

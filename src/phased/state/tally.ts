@@ -71,6 +71,7 @@ export const talliedEventsSchema = z.array(
     z.object({
       type: z.literal("migrated"),
       structure: z.object({ phases: z.array(named) }),
+      position: z.int(),
       places: z.optional(z.array(z.tuple([z.int(), z.int()]))),
     }),
     z.object({ type: z.literal("gate_passed"), ...judged, waived: z.optional(waived) }),
@@ -130,7 +131,7 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
       pin(tally, event.structure, at);
       return;
     case "migrated":
-      if (event.places !== undefined) move(tally, event.structure.phases, event.places, at);
+      move(tally, event, at);
       pin(tally, event.structure, at);
       return;
     case "plan_synced":
@@ -186,32 +187,36 @@ function pin(tally: SessionTally, { phases }: { phases: readonly z.infer<typeof 
 
 /**
  * Gives the phases their numbers in another definition, found by their names. Those that it does not have are not counted any
- * more, and those that are to be done again have no state.
+ * more, and those that are to be done again have no state. The phases of a plan keep their numbers, as in a sync.
  */
 function move(
   tally: SessionTally,
-  phases: readonly { readonly number: number; readonly name: string }[],
-  places: readonly (readonly [from: number, to: number])[],
+  { structure: { phases }, position, places }: Extract<TalliedEvent, { type: "migrated" }>,
   at: string,
 ): void {
   const isActive = tally.since !== undefined;
   endWork(tally, at);
+  const numbers = phases.map(({ number }) => number);
   const kept = new Map(
-    tally.names.flatMap(([known], from) => {
-      const to = places.find(([place]) => place === from)?.[1];
-      return phases.flatMap(({ number }, place) => (place === to ? [[known, number] as const] : []));
-    }),
+    places === undefined
+      ? numbers.slice(0, position + 1).map((number) => [number, number] as const)
+      : tally.names.flatMap(([known], from) => {
+          const to = numbers[places.find(([place]) => place === from)?.[1] ?? -1];
+          return to === undefined ? [] : [[known, to] as const];
+        }),
   );
-  const free = phases.filter(({ number }) => ![...kept.values()].includes(number));
+  const taken = new Set(kept.values());
+  const free = phases.filter(({ number }) => !taken.has(number));
   const names = new Map(tally.names);
-  const moved = tally.phases.flatMap((one): PhaseTally[] => {
+  tally.phases = tally.phases.flatMap((one): PhaseTally[] => {
     const { state, ...counts } = one;
     const number = kept.get(one.phase);
     if (number !== undefined) return [{ ...one, phase: number }];
-    const place = free.findIndex(({ name }) => name === names.get(one.phase));
+    const known = names.get(one.phase);
+    if (known === undefined) return [one];
+    const place = free.findIndex(({ name }) => name === known);
     return place < 0 ? [] : free.splice(place, 1).map((found) => ({ ...counts, phase: found.number }));
   });
-  tally.phases = moved;
   tally.phase = kept.get(tally.phase) ?? tally.phase;
   if (isActive) tally.since = at;
 }

@@ -606,6 +606,31 @@ describe("a migration of a session with a plan", () => {
     expect(state.completedPhases).toEqual([0, 1]);
   });
 
+  it("is refused in a phase of the plan if there is another static phase", async () => {
+    const { start, storage, plans } = makePlanned();
+    const sessionId = await start(1);
+    const other = makePlanned({ engine: { storage, plans }, phases: [0, 1] });
+    expect(await failure(other.engine.session(sessionId).migrate({ by: "ann" }))).toMatchObject({
+      code: "NOT_ALLOWED",
+      message: expect.stringContaining("is not the same up to phase 1: Static 1 is new"),
+    });
+  });
+
+  it.each([
+    ["more static phases", [0], [0, 1], [0, 1, 2, 3]],
+    ["fewer static phases", [0, 1], [0], [0, 1, 2]],
+    ["static phases with a gap", [0], [0, 7], [0, 7, 8, 9]],
+  ])("in a static phase puts the phases of the plan after %s", async (_, phases, now, numbers) => {
+    const { start, storage, plans } = makePlanned({ phases });
+    const sessionId = await start(0);
+    const other = makePlanned({ engine: { storage, plans }, phases: now });
+    await other.engine.session(sessionId).migrate({ by: "ann" });
+    const { structure } = await other.engine.session(sessionId).state();
+    expect(structure.phases.map(({ number }) => number)).toEqual(numbers);
+    for (const phase of numbers.slice(0, -2)) await other.pass(sessionId, phase);
+    expect((await other.engine.session(sessionId).syncPlan()).changed).toBe(false);
+  });
+
   it("is refused if static phases differ, the workflow has no plan any more or the session is completed", async () => {
     const { engine, start, storage, plans, pass } = makePlanned();
     const sessionId = await start(2);

@@ -292,11 +292,17 @@ describe("a migrated session", () => {
 
   it("on a plan stays in place: its static phases must be the same", () => {
     const plan = { path: "tasks.md", hash: "1", dialect: "kiro", shift: 1, ticked: true };
-    const onPlan = (first: Part) => {
-      const structure = all(first, ["B", { plan: { number: 1 } }]);
+    const onPlan = (...statics: Part[]) => {
+      const structure = all(...statics, ["B", { plan: { number: 1 } }]);
       return { ...structure, plan };
     };
     const run = Run.started(onPlan("A")).do(submit(1));
+    const pinnedTwice = onPlan("A", "N");
+    const numbers = [1, 2, 2];
+    const phases = pinnedTwice.phases.map((phase, place) => ({ ...phase, number: numbers[place] ?? 0 }));
+    expect(run.refused(ask({ ...pinnedTwice, phases }))).toMatchObject({
+      message: expect.stringContaining("is not the same up to phase 2: N is new"),
+    });
     expect(run.refused(ask(onPlan(["A", { tasks: [{ number: 1, name: "More" }] }])))).toMatchObject({
       message: expect.stringContaining("is not the same up to phase 2: A has other tasks"),
     });

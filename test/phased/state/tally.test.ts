@@ -61,7 +61,8 @@ describe("the tally of a session", () => {
       ...{ sessionId, version: 1, hash: "h1", workflowType: "w", status: "active", phase: 1 },
       ...{ since: timeOf(1), pinnedAt: timeOf(1), names: [[1, "Plan"]], phases: [] },
     });
-    const migrated = tallied([begun, [{ type: "migrated", structure: { phases: [{ number: 1, name: "Draft" }] } }]]);
+    const draft = { phases: [{ number: 1, name: "Draft" }] };
+    const migrated = tallied([begun, [{ type: "migrated", structure: draft, position: 0 }]]);
     expect(migrated).toMatchObject({ version: 2, hash: "h2", pinnedAt: timeOf(2), names: [[1, "Draft"]] });
     const synced = tallied([begun, [{ type: "plan_synced", structure: { phases: [] } }]]);
     expect(synced).toMatchObject({ pinnedAt: timeOf(2), names: [] });
@@ -84,8 +85,9 @@ describe("the tally of a session", () => {
     ];
     const named = (...names: string[]) => ({ phases: names.map((name, index) => ({ number: index + 1, name })) });
     const moved = (names: string[], places: number[][]) =>
-      tallied([[...work, entered(4)], [{ type: "migrated", structure: named(...names), places }]], { phase: 4 })
-        ?.phases;
+      tallied([[...work, entered(4)], [{ type: "migrated", structure: named(...names), position: 0, places }]], {
+        phase: 4,
+      })?.phases;
     // The first stays done under another number, the second is gone, and the third is to be done again.
     expect(moved(["N", "P1", "P3", "P4"], [[0, 1]])).toMatchObject([
       { phase: 2, state: "completed" },
@@ -94,7 +96,10 @@ describe("the tally of a session", () => {
     ]);
     expect(moved(["N", "P1", "P3", "P4"], [[0, 1]])?.[1]).not.toHaveProperty("state");
     expect(moved(["P4", "P1"], [[3, 0]])).toMatchObject([{ phase: 2, passed: 1 }, { phase: 1 }]);
-    const paused = [{ type: "paused" }, { type: "migrated", structure: named("P4", "P1"), places: [[3, 0]] }];
+    const paused = [
+      { type: "paused" },
+      { type: "migrated", structure: named("P4", "P1"), position: 0, places: [[3, 0]] },
+    ];
     expect(tallied([[...work, entered(4)], paused], { phase: 4 })).not.toHaveProperty("since");
     expect(moved(["P1"], [[9, 9]])).toMatchObject([{ phase: 1, passed: 1 }]);
   });
@@ -105,7 +110,7 @@ describe("the tally of a session", () => {
       [0, 0],
       [1, 2],
     ];
-    const migrated = { type: "migrated", structure: phases("A", "N", "B"), places };
+    const migrated = { type: "migrated", structure: phases("A", "N", "B"), position: 2, places };
     const commits = [
       [{ ...started, structure: phases("A", "B") }, entered(1)],
       [passed(1), entered(2)],
@@ -125,12 +130,41 @@ describe("the tally of a session", () => {
     const commits = [
       [{ ...started, structure: { phases } }, entered(1)],
       [passed(1), entered(2)],
-      [{ type: "migrated", structure: { phases }, places: [[0, 0]] }, entered(2)],
+      [{ type: "migrated", structure: { phases }, position: 1, places: [[0, 0]] }, entered(2)],
     ];
     expect(tallied(commits)?.phases).toEqual([
       { phase: 1, spent: 1000, state: "completed", passed: 1 },
       { phase: 2, spent: 1000 },
     ]);
+  });
+
+  it("finds phases that were rolled back by their names if a migration leaves the session in its place", () => {
+    const phases = (...names: string[]) => ({ phases: names.map((name, index) => ({ number: index + 1, name })) });
+    const commits = [
+      [{ ...started, structure: phases("A", "B", "C") }, entered(1)],
+      [passed(1), entered(2)],
+      [passed(2), entered(3)],
+      [{ type: "rolled_back", to: 1 }, entered(1)],
+      [{ type: "migrated", structure: phases("A", "N", "B"), position: 0 }],
+      [],
+    ];
+    expect(tallied([...commits, [{ type: "paused" }]])?.phases).toEqual([
+      { phase: 1, spent: 4000, passed: 1 },
+      { phase: 3, spent: 1000, passed: 1 },
+    ]);
+  });
+
+  it("leaves the phases of a plan their numbers in a migration", () => {
+    const structure = { phases: [...started.structure.phases, { number: 3, name: "Next", plan: {} }] };
+    const commits = [
+      [{ ...started, structure }, entered(1)],
+      [passed(1), entered(2)],
+      [passed(2), entered(3)],
+      [{ type: "rolled_back", to: 2 }, entered(2)],
+      [{ type: "migrated", structure, position: 1 }],
+    ];
+    const numbers = (some: SessionTally | undefined) => some?.phases.map(({ phase }) => phase);
+    expect(numbers(tallied(commits))).toEqual(numbers(tallied(commits.slice(0, -1))));
   });
 
   it("says whether the session was started for a phase of another one", () => {
