@@ -86,7 +86,7 @@ function sourcesOf(name) {
   process.exit(2);
 }
 
-const SCRIPT = fileURLToPath(new URL("mutate-source.mjs", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../test/mutation/mutate-source.mjs", import.meta.url));
 
 /** Runs the tests of a module on each change of one source, in a process of its own, and returns the outcomes. */
 async function changed(name, path) {

@@ -1,10 +1,11 @@
 /**
- * `node scripts/mutate-source.mjs PATH`: changes one source in all ways, one after another, runs tests on each change, and sends
+ * `node test/mutation/mutate-source.mjs PATH`: changes one source in all ways, one after another, runs tests on each change, and sends
  * the outcomes to the process that has started this one: scripts/test-mutation.mjs. That one says with environment variables
  * which tests these are.
  *
  * Each source has a process of its own: code that has the changes of a whole module in it is several times slower.
  */
+import { fileURLToPath } from "node:url";
 import { Stryker } from "@stryker-mutator/core";
 
 const [source] = process.argv.slice(2);
@@ -15,7 +16,9 @@ const incremental = process.env.PHASEGATE_MUTATION_INCREMENTAL === "true";
 const outcomes = await new Stryker({
   mutate: [source],
   testRunner: "vitest",
-  plugins: ["@stryker-mutator/vitest-runner", "./scripts/mutation-texts.mjs"],
+  plugins: ["@stryker-mutator/vitest-runner", "./texts.mjs"].map((plugin) =>
+    fileURLToPath(import.meta.resolve(plugin)),
+  ),
   ignorers: ["texts"],
   // With Stryker's own `testFiles`, what is changed in code that runs while a module is loaded would not be active then, and
   // survive.
