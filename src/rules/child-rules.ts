@@ -143,18 +143,18 @@ function valueGiven(
   return value;
 }
 
-/**
- * Returns a value of CEL as JSON; undefined if it is none. Its whole numbers are BigInts, or of a class of CEL's without a
- * sign; its maps may be Maps.
- */
+/** Returns a value of CEL as JSON; undefined if it is none. Its whole numbers are BigInts, its maps may be Maps. */
 function asJson(value: unknown): JsonValue | undefined {
-  const whole = value?.valueOf();
-  if (typeof whole === "bigint") return Number.isSafeInteger(Number(whole)) ? Number(whole) : undefined;
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : undefined;
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
   if (Array.isArray(value)) return allOf(value.map(asJson));
   const isPlain = typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
-  if (!(value instanceof Map) && !isPlain) return undefined;
+  if (!(value instanceof Map) && !isPlain) {
+    // Whole numbers without a sign have a class of their own.
+    const whole = value instanceof Object ? value.valueOf() : undefined;
+    return typeof whole === "bigint" ? asJson(whole) : undefined;
+  }
   const entries = [...(value instanceof Map ? value : Object.entries(Object(value)))];
   const values = allOf(entries.map(([, inner]) => asJson(inner)));
   return values && Object.fromEntries(entries.map(([key], index) => [String(key), values[index] ?? null]));

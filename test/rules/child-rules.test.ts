@@ -113,6 +113,7 @@ describe("the children of a phase that is a workflow", () => {
     ["null", null],
     ["[]", []],
     ["{}", {}],
+    ['{"valueOf": 1}', { valueOf: 1 }],
     ['[1, "a", null, [2], {"b": 3}]', [1, "a", null, [2], { b: 3 }]],
     ['{"a": 1, "b": null, "c": {"d": [2]}}', { a: 1, b: null, c: { d: [2] } }],
     ["{1: 2, true: 3}", { 1: 2, true: 3 }],

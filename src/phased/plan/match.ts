@@ -88,8 +88,8 @@ export function matchTasks(
 /**
  * Arranges a plan for a session at a position. Completed phases stay; the current phase keeps its number,
  * and those ahead follow it. A phase that was inserted right before the current one becomes the current
- * one; a phase that was inserted before a completed one is behind the session. All phases of a plan that the
- * session has not reached follow the static phases of `base`.
+ * one; a phase that was inserted before a completed one is behind the session. While the session is in a
+ * static phase, the plan's phases follow the static phases of `base`.
  */
 export function arrangePhases(
   pinned: readonly PhaseDefinition[],

@@ -164,7 +164,15 @@ describe("the tally of a session", () => {
       [{ type: "migrated", structure, position: 1 }],
     ];
     const numbers = (some: SessionTally | undefined) => some?.phases.map(({ phase }) => phase);
-    expect(numbers(tallied(commits))).toEqual(numbers(tallied(commits.slice(0, -1))));
+    expect(numbers(tallied(commits))).toEqual([1, 2]);
+    const [first = { number: 1, name: "" }, ...others] = structure.phases;
+    const shifted = [first, { number: 2, name: "More" }, ...others.map((one) => ({ ...one, number: one.number + 1 }))];
+    const later = [
+      ...[...commits.slice(0, -2), [{ type: "rolled_back", to: 1 }, entered(1)]],
+      [{ type: "migrated", structure: { phases: shifted }, position: 0 }],
+    ];
+    // Of the new static phase nothing is known.
+    expect(numbers(tallied(later))).toEqual([1]);
   });
 
   it("says whether the session was started for a phase of another one", () => {
