@@ -187,7 +187,7 @@ function pin(tally: SessionTally, { phases }: { phases: readonly z.infer<typeof 
 
 /**
  * Gives the phases their numbers in another definition, found by their names. Those that it does not have are not counted any
- * more, and those that are to be done again have no state. The phases of a plan keep their numbers.
+ * more, and those that are to be done again have no state. Phases of a plan are known by their numbers alone, which other static phases shift.
  */
 function move(
   tally: SessionTally,
@@ -206,15 +206,16 @@ function move(
         }),
   );
   const taken = new Set(kept.values());
-  const free = phases.filter(({ number, plan }) => plan === undefined && !taken.has(number));
-  const planned = new Set(phases.flatMap(({ number, plan }) => (plan === undefined ? [] : [number])));
+  const statics = phases.filter(({ plan }) => plan === undefined);
+  const isShifted = statics.map(({ number }) => number).join() !== tally.names.map(([number]) => number).join();
+  const free = statics.filter(({ number }) => !taken.has(number));
   const names = new Map(tally.names);
   tally.phases = tally.phases.flatMap((one): PhaseTally[] => {
     const { state, ...counts } = one;
     const number = kept.get(one.phase);
     if (number !== undefined) return [{ ...one, phase: number }];
     const known = names.get(one.phase);
-    if (known === undefined) return planned.has(one.phase) ? [one] : [];
+    if (known === undefined) return isShifted ? [] : [one];
     const place = free.findIndex(({ name }) => name === known);
     return place < 0 ? [] : free.splice(place, 1).map((found) => ({ ...counts, phase: found.number }));
   });

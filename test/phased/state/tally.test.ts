@@ -154,7 +154,7 @@ describe("the tally of a session", () => {
     ]);
   });
 
-  it("leaves the phases of a plan their numbers in a migration", () => {
+  it("leaves the phases of a plan their numbers in a migration that has the same static ones", () => {
     const structure = { phases: [...started.structure.phases, { number: 3, name: "Next", plan: {} }] };
     const commits = [
       [{ ...started, structure }, entered(1)],
@@ -164,14 +164,14 @@ describe("the tally of a session", () => {
       [{ type: "migrated", structure, position: 1 }],
     ];
     const numbers = (some: SessionTally | undefined) => some?.phases.map(({ phase }) => phase);
-    expect(numbers(tallied(commits))).toEqual([1, 2]);
+    expect(numbers(tallied(commits))).toEqual([1, 2, 3]);
     const [first = { number: 1, name: "" }, ...others] = structure.phases;
     const shifted = [first, { number: 2, name: "More" }, ...others.map((one) => ({ ...one, number: one.number + 1 }))];
     const later = [
       ...[...commits.slice(0, -2), [{ type: "rolled_back", to: 1 }, entered(1)]],
       [{ type: "migrated", structure: { phases: shifted }, position: 0 }],
     ];
-    // Of the new static phase nothing is known.
+    // Which of these the plan's phases were is not known any more.
     expect(numbers(tallied(later))).toEqual([1]);
   });
 
