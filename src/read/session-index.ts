@@ -3,7 +3,7 @@
  * and then again one by one as they change, by those who hear of the changes.
  */
 import { LIVING } from "../phased/options.js";
-import { systemClock, turns } from "../ports/clock.js";
+import { pause, systemClock, turns } from "../ports/clock.js";
 import { defined } from "../workflow/json.js";
 import type { BrokenSession, ListedSession } from "./model.js";
 import type { Source } from "./sources.js";
@@ -18,6 +18,8 @@ const WORK_MS = 10;
 
 interface IndexOptions {
   readonly max: number;
+  /** The time that a list gets to be drawn with the first sessions before the others are read, in milliseconds. */
+  readonly drawMs: number;
   readonly damaged: () => ReadonlyMap<string, BrokenSession>;
 }
 
@@ -32,6 +34,7 @@ export interface Found {
 export class SessionIndex {
   readonly #sources: readonly Source[];
   readonly #max: number;
+  readonly #drawMs: number;
   readonly #damaged: () => ReadonlyMap<string, BrokenSession>;
   readonly #sessions = new Map<string, ListedSession>();
   readonly #broken = new Map<string, BrokenSession>();
@@ -47,9 +50,11 @@ export class SessionIndex {
   });
 
   /** `damaged` returns the sessions whose logs are known to be damaged, although they can be listed. */
-  constructor(sources: readonly Source[], { max = SESSIONS_MAX, damaged = () => NOTHING }: Partial<IndexOptions> = {}) {
+  constructor(sources: readonly Source[], options: Partial<IndexOptions> = {}) {
+    const { max = SESSIONS_MAX, drawMs = 0, damaged = () => NOTHING } = options;
     this.#sources = sources;
     this.#max = max;
+    this.#drawMs = drawMs;
     this.#damaged = damaged;
   }
 
@@ -122,6 +127,7 @@ export class SessionIndex {
       count += Math.max(page.items.length, 1);
       cursor = page.cursor;
       if (this.#sessions.size >= FIRST) this.#begin();
+      if (count === FIRST && cursor !== undefined) await pause(systemClock, this.#drawMs);
       await takeTurns();
     } while (cursor !== undefined && count < this.#max && !this.#isClosed);
     return cursor !== undefined;

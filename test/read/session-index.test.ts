@@ -33,7 +33,7 @@ function slowSource(count: number) {
     await new Promise((resolve) => setTimeout(resolve));
   };
   const source: Pick<Source, "kind" | "list"> = { kind: "phased", list };
-  return { source: source as Source, next };
+  return { source: source as Source, next, isAsked: () => waiting.length > 0 };
 }
 
 /** A source of these sessions, which takes the processor for so many milliseconds. */
@@ -96,6 +96,19 @@ describe("the index of sessions", () => {
     expect(index.broken).toMatchObject([{ code: "TAMPERED" }]);
     index.note("session_2", { summary: session(2) });
     expect([index.sessions.length, index.broken.length]).toEqual([2, 0]);
+  });
+
+  it("leaves time to draw the first ones before it reads the others", async () => {
+    const { source, next, isAsked } = slowSource(60);
+    const index = new SessionIndex([source], { drawMs: 500 });
+    const reading = index.read();
+    await next();
+    await index.begun;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isAsked()).toBe(false);
+    await next();
+    await reading;
+    expect([index.state, index.sessions.length]).toEqual(["whole", 60]);
   });
 
   it("reads no more than so many, and says that there are more", async () => {
