@@ -29,8 +29,8 @@ const READY_MS = 1500;
 /** As many sessions are known by their last commits. */
 const KNOWN = 1000;
 /**
- * As long a page has the processor to draw its first rows before the other sessions are read, in milliseconds. Where browser and
- * server share two cores, they are there a tenth to a sixth sooner.
+ * The time that a page gets to draw its first rows before the other sessions are read, in milliseconds. Where browser and server
+ * share two cores, the rows are there a tenth to a quarter sooner.
  */
 const DRAW_MS = 150;
 /** The time for which changes are followed after the last page was closed: a page that is loaded anew reads nothing twice. */

@@ -127,7 +127,7 @@ export class SessionIndex {
       count += Math.max(page.items.length, 1);
       cursor = page.cursor;
       if (this.#sessions.size >= FIRST) this.#begin();
-      if (count === FIRST && cursor !== undefined) await pause(systemClock, this.#drawMs);
+      if (this.#sessions.size === FIRST && cursor !== undefined) await pause(systemClock, this.#drawMs);
       await takeTurns();
     } while (cursor !== undefined && count < this.#max && !this.#isClosed);
     return cursor !== undefined;
