@@ -42,7 +42,8 @@ export class SessionIndex {
   readonly #changed = new Set<string>();
   #reading: Promise<void> | undefined;
   #state: "reading" | "whole" | "cut" = "reading";
-  #isClosed = false;
+  #hasFirst = false;
+  readonly #end = new AbortController();
   #begin = () => {};
   /** Resolves when there is something to show: the first are read, or all. */
   readonly begun = new Promise<void>((resolve) => {
@@ -101,7 +102,7 @@ export class SessionIndex {
 
   /** Ends a reading: nobody wants it any more. */
   close(): void {
-    this.#isClosed = true;
+    this.#end.abort();
   }
 
   async #readAll(): Promise<void> {
@@ -109,13 +110,14 @@ export class SessionIndex {
     const takeTurns = turns(systemClock, WORK_MS);
     // One kind after the other: the first has something to show at once.
     for (const source of this.#sources) if (await this.#readFrom(source, takeTurns)) isCut = true;
-    if (!this.#isClosed) this.#state = isCut ? "cut" : "whole";
+    if (!this.#end.signal.aborted) this.#state = isCut ? "cut" : "whole";
     this.#changed.clear();
     this.#begin();
   }
 
   /** Reads the sessions of one kind. Returns true if there are more. */
   async #readFrom({ list }: Source, takeTurns: () => Promise<void>): Promise<boolean> {
+    const { signal } = this.#end;
     let cursor: string | undefined;
     let count = 0;
     do {
@@ -126,10 +128,13 @@ export class SessionIndex {
       // A page without any was read for nothing: it must not go on for ever.
       count += Math.max(page.items.length, 1);
       cursor = page.cursor;
-      if (this.#sessions.size >= FIRST) this.#begin();
-      if (this.#sessions.size === FIRST && cursor !== undefined) await pause(systemClock, this.#drawMs);
+      if (this.#sessions.size >= FIRST && !this.#hasFirst) {
+        this.#hasFirst = true;
+        this.#begin();
+        await pause(systemClock, this.#drawMs, signal);
+      }
       await takeTurns();
-    } while (cursor !== undefined && count < this.#max && !this.#isClosed);
+    } while (cursor !== undefined && count < this.#max && !signal.aborted);
     return cursor !== undefined;
   }
 

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { SessionPage } from "../../src/engine/lists.js";
+import { systemClock } from "../../src/ports/clock.js";
 import type { BrokenSession, ListedSession } from "../../src/read/model.js";
 import { SessionIndex } from "../../src/read/session-index.js";
 import type { Source } from "../../src/read/sources.js";
@@ -109,6 +110,35 @@ describe("the index of sessions", () => {
     await next();
     await reading;
     expect([index.state, index.sessions.length]).toEqual(["whole", 60]);
+  });
+
+  it("leaves that time once, whatever the first page had, and none after it is closed", async () => {
+    const few = sourceOf(Array.from({ length: 10 }, (_, at) => session(at)));
+    const { source, next, isAsked } = slowSource(600);
+    const index = new SessionIndex([few, source], { drawMs: 60_000 });
+    const reading = index.read();
+    await next();
+    await index.begun;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isAsked()).toBe(false);
+    index.close();
+    await reading;
+    expect(index.state).toBe("reading");
+    // Pages of damaged sessions add no row.
+    const first = Array.from({ length: 40 }, (_, at) => session(at));
+    const list = async ({ cursor = "0" }: { cursor?: string }): Promise<SessionPage> => {
+      const damage = { sessionId: `session_x${cursor}`, code: "TAMPERED", message: "changed" } as const;
+      if (cursor === "0") return { items: first, cursor: "1" };
+      return cursor === "9"
+        ? { items: [], broken: [damage] }
+        : { items: [], broken: [damage], cursor: `${+cursor + 1}` };
+    };
+    const pauses = vi.spyOn(systemClock, "after");
+    onTestFinished(() => pauses.mockRestore());
+    const damaged = new SessionIndex([{ kind: "phased", list } as Source], { drawMs: 5 });
+    await damaged.read();
+    expect([damaged.state, damaged.broken.length]).toEqual(["whole", 9]);
+    expect(pauses.mock.calls.filter(([milliseconds]) => milliseconds === 5)).toHaveLength(1);
   });
 
   it("reads no more than so many, and says that there are more", async () => {

@@ -114,14 +114,14 @@ function stand(
 
 /** A session on a plan stays in place: the static phases must be the same, and its plan has matched the others. */
 function moveOnPlan(head: SessionHead, { before, after }: Moving): Move | AnyPhasegateError {
-  const refusal = numbersRefusal(head, before, after, "migrate");
-  if (refusal !== undefined) return refusal;
   const [was, will] = [withoutPlanned(before), withoutPlanned(after)];
   const phases = comparePhases(was, will, head.position);
   const differing = phases.filter(({ is }) => is !== "same");
   if (differing.length > 0) {
     return notTheSame(head, after, `is not the same up to phase ${head.phase}: ${differencesIn(differing)}`, phases);
   }
+  const refusal = numbersRefusal(head, before, after, "migrate");
+  if (refusal !== undefined) return refusal;
   const places = before.phases.slice(0, head.position + 1).map((_, place) => [place, place] as const);
   return { place: head.position, staysInPhase: true, places, skipped: [], phases, needsAccept: [], isInPlace: true };
 }

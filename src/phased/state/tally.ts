@@ -187,7 +187,8 @@ function pin(tally: SessionTally, { phases }: { phases: readonly z.infer<typeof 
 
 /**
  * Gives the phases their numbers in another definition, found by their names. Those that it does not have are not counted any
- * more, and those that are to be done again have no state. Phases of a plan are known by their numbers alone, which other static phases shift.
+ * more, and those that are to be done again have no state. Phases of a plan are known by their numbers alone: where the static
+ * phases have other numbers, which may shift them, their counts are left out.
  */
 function move(
   tally: SessionTally,

@@ -606,13 +606,14 @@ describe("a migration of a session with a plan", () => {
     expect(state.completedPhases).toEqual([0, 1]);
   });
 
-  it("is refused in a phase of the plan if there is another static phase", async () => {
+  it.each([1, 2])("is refused in phase %d, one of the plan, if there is another static phase", async (phase) => {
     const { start, storage, plans } = makePlanned();
-    const sessionId = await start(1);
+    const sessionId = await start(phase);
     const other = makePlanned({ engine: { storage, plans }, phases: [0, 1] });
     expect(await failure(other.engine.session(sessionId).migrate({ by: "ann" }))).toMatchObject({
       code: "NOT_ALLOWED",
-      message: expect.stringContaining("is not the same up to phase 1: Static 1 is new"),
+      message: expect.stringContaining(`is not the same up to phase ${phase}: Static 1 is new`),
+      details: { phases: [{ is: "same" }, { name: "Static 1", is: "new" }] },
     });
   });
 
