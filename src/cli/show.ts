@@ -6,6 +6,7 @@ import type { Writable } from "node:stream";
 import { hashEvidence } from "../approval/message.js";
 import { waivedText } from "../gate/waivers.js";
 import type { Engine } from "../phased/engine.js";
+import { isRefused } from "../phased/state/head.js";
 import { isAttemptAt, type PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import { type Owner, ownedBy } from "../ports/actor.js";
@@ -203,11 +204,10 @@ function standingFields(
 ): Field[] {
   const { stream } = shown;
   const { head, structure, currentPhase } = state;
-  const { status, position, submission } = head;
+  const { status, position } = head;
   const name = structure.phases[position]?.name ?? "";
   const last = history.findLast((attempt) => isAttemptAt(attempt, currentPhase) && attempt.status === "failed");
-  const isRefused = submission !== undefined && !submission.asked && status !== "completed";
-  const { problems = [] } = (isRefused ? last : undefined) ?? {};
+  const { problems = [] } = (status !== "completed" && isRefused(head) ? last : undefined) ?? {};
   const why = summary && whyPhased(summary, state, history);
   // The first line may have said the only one.
   const listed = problems.every(({ message }) => message === why?.reason) ? [] : problems;

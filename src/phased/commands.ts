@@ -6,9 +6,18 @@ import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
 import type { OpenChild } from "./children.js";
-import { executeCommand, loadPlanned, loadSession, requestFor, requirePhase, sessionNow } from "./context.js";
+import {
+  execute,
+  executeCommand,
+  loadPlanned,
+  loadSession,
+  preparing,
+  requestFor,
+  requirePhase,
+  sessionNow,
+} from "./context.js";
 import { viewText } from "./documents.js";
-import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
+import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules, requireVerifiers } from "./start-checks.js";
@@ -237,13 +246,18 @@ export async function migrate(
   id: SessionId,
   { by, accept: given, idempotencyKey }: MigrateRequest,
 ): Promise<MigrateResult> {
-  const before = await loadSession(context, id);
-  const { structure, tasks } = await newestFor(context, before);
   const accept = given && new Map(Object.entries(given));
   // The newest structure is no part of what the caller asks for: it may have changed when the call is repeated.
   const keyed = requestFor(idempotencyKey, ["migrate", by, ...(given === undefined ? [] : [given])]);
-  const outcome = await executeCommand(context, id, { type: "migrate", structure, by, accept, tasks }, keyed);
-  const childrenLeft = await leftBy(context, before.session, outcome);
+  let before: PhasedSession | undefined;
+  // The structure fits one position: it is built anew if the session has moved meanwhile.
+  const prepare = preparing(context, id, async (session, pinned) => {
+    before = session;
+    const { structure, tasks } = await newestFor(context, session, pinned);
+    return { type: "migrate", structure, by, accept, tasks };
+  });
+  const outcome = await execute(context, id, prepare, keyed);
+  const childrenLeft = await leftBy(context, before, outcome);
   return { ...(await viewState(context, await loadSession(context, id))), ...(childrenLeft && { childrenLeft }) };
 }
 
@@ -276,9 +290,9 @@ export async function viewMigration(
   id: SessionId,
   { accept: given = {} }: Pick<MigrateRequest, "accept">,
 ): Promise<MigrationView> {
-  const loaded = await loadSession(context, id);
-  const { session, structure: before } = loaded;
-  const { structure: after } = await newestFor(context, loaded);
+  const { session, structure: before, unapproved } = await loadSession(context, id);
+  if (unapproved !== undefined) throw notAccepted(unapproved);
+  const { structure: after } = await newestFor(context, session, before);
   const skips = await context.pinned.skips(session, after);
   const accept = new Map(Object.entries(given));
   const move = moveTo(session.head, { before, after, by: "", accept, skips });
@@ -310,8 +324,7 @@ function goneFrom({ phases }: WorkflowStructure, compared: readonly PhaseCompari
 }
 
 /** Returns the newest definition of a session's workflow, with its plan, if the host can run it. */
-async function newestFor(context: EngineContext, { session, structure: pinned, unapproved }: LoadedSession) {
-  if (unapproved !== undefined) throw notAccepted(unapproved);
+async function newestFor(context: EngineContext, session: PhasedSession, pinned: WorkflowStructure) {
   const newest = await requireWorkflow(context.options, session.head.workflowType);
   const found = await withPlan(context, session, pinned, newest.structure);
   await requireVerifiers(found.structure, context.options);

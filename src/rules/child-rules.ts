@@ -139,9 +139,11 @@ function valueGiven(
   const outcome = compile(rule, as)(variables);
   if ("because" in outcome) throw new Unassigned(`${where} ${outcome.because}`);
   const value = asJson(outcome.value);
-  if (value === undefined) throw new Unassigned(`${where} gives a value that JSON can't hold`);
+  if (value === undefined) throw new Unassigned(`${where} gives a value that JSON can't hold exactly (${NO_JSON})`);
   return value;
 }
+
+const NO_JSON = `a time, bytes, a type, or a whole number beyond ${Number.MAX_SAFE_INTEGER}`;
 
 /** Returns a value of CEL as JSON; undefined if it is none. Its whole numbers are BigInts, its maps may be Maps. */
 function asJson(value: unknown): JsonValue | undefined {

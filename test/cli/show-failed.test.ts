@@ -47,6 +47,18 @@ describe("phasegate show of a failed session", () => {
     expect(top).not.toContain("'tests_pass'");
   });
 
+  it("names no problems that a waiver has taken away", async () => {
+    const state = await temporaryFolder();
+    const { engine, ids, close } = await sessionsOfAllKinds(state);
+    onTestFinished(close);
+    const top = async () => (await run("show", ids.waiver, "--state", state)).stdout.split("\n\n")[0];
+    expect(await top()).toContain("'coverage': Too small");
+    const { request = "" } = (await engine.session(ids.waiver).waiver()) ?? {};
+    await engine.session(ids.waiver).waive({ by: "ann", request });
+    expect(await top()).toContain("coverage waived by ann");
+    expect(await top()).not.toContain("'coverage': Too small");
+  });
+
   it("begins with what the gate of a routed one has found, and names the retry", async () => {
     const { start, show, refuse } = await gardens();
     const session = await start();

@@ -1,7 +1,7 @@
 /**
- * `node test/mutation/mutate-source.mjs PATH`: changes one source in all ways, one after another, runs tests on each change, and sends
- * the outcomes to the process that has started this one: scripts/test-mutation.mjs. That one says with environment variables
- * which tests these are.
+ * `node test/mutation/mutate-source.mjs PATH`: changes one source in all ways, one after another, runs tests on each change, and
+ * sends the outcomes to the process that has started this one: scripts/test-mutation.mjs. That one says with environment
+ * variables which tests these are.
  *
  * Each source has a process of its own: code that has the changes of a whole module in it is several times slower.
  */

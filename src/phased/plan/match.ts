@@ -155,7 +155,7 @@ export function grouped<T>(all: readonly T[], keyOf: (one: T) => string | undefi
 
 function currentGone({ number, name }: PhaseDefinition): PhasegateError<"NOT_ALLOWED"> {
   return new PhasegateError("NOT_ALLOWED", `the plan does not have the current phase ${number}, '${name}', any more`, {
-    remedy: "Put the phase back into the plan, or continue without a sync: the session keeps its pinned plan.",
+    remedy: "Put the phase back into the plan, or continue without it: the session keeps its pinned plan.",
     details: { phase: number, operation: "syncPlan" },
   });
 }

@@ -40,7 +40,8 @@ type Phases = Pick<WorkflowStructure, "phases" | "startPhase">;
 
 /**
  * Compares the phases that a session has behind it, and the one at `position` that it is in, with those of a newer
- * definition. Returns them in the order of the newer one, and those that are gone at the end.
+ * definition. Returns them in the order of the newer one, and those that are gone at the end. A `position` behind the last phase
+ * means that the session has them all behind it.
  */
 export function comparePhases(before: Phases, after: Phases, position: number): PhaseComparison[] {
   const pairs = pairPhases(before, after);
@@ -79,7 +80,7 @@ export function pairPhases(before: Phases, after: Phases): PhasePair[] {
     for (const [from, phase] of before.phases.entries()) {
       if (from < firstOf(before) || pairs.has(from)) continue;
       for (const [to, other] of after.phases.entries()) {
-        if (to < firstOf(after) || taken.has(to) || other.name !== phase.name) continue;
+        if (to < firstOf(after) || taken.has(to) || !isAlike(phase, other)) continue;
         const what = differingParts([before, phase], [after, other]);
         if (isExact && what.length > 0) continue;
         pairs.set(from, { from, to, what });
@@ -89,6 +90,11 @@ export function pairPhases(before: Phases, after: Phases): PhasePair[] {
     }
   }
   return [...pairs.values()].sort((one, other) => one.from - other.from);
+}
+
+/** A phase from a plan and one of the workflow itself are two phases, whatever their names are. */
+function isAlike(one: PhaseDefinition, other: PhaseDefinition): boolean {
+  return one.name === other.name && (one.plan === undefined) === (other.plan === undefined);
 }
 
 /** A phase in its definition. */

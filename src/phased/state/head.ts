@@ -334,7 +334,7 @@ function rolledBack(facts: Active, position: number): Active {
   };
 }
 
-/** Returns what a migration that moves phases keeps of them, by their new positions. Refused steps had other numbers. */
+/** Returns what a migration that moves phases keeps of them, by their new positions. */
 function inPlaces({ completed, skipped, withWaivers, spent }: Active, places: Places) {
   return {
     completed: movedRanges(completed, places),
@@ -344,7 +344,6 @@ function inPlaces({ completed, skipped, withWaivers, spent }: Active, places: Pl
       const to = places.find(([place]) => place === from)?.[1];
       return to === undefined ? [] : [[to, count]];
     }),
-    refused: undefined,
   };
 }
 
@@ -367,6 +366,8 @@ function migrated(
     position,
     total: structure.phases.length,
     ...NO_WAIVERS,
+    // They may have other numbers now.
+    refused: undefined,
     tasks: tasksAfter(facts.tasks, event.tasks),
     spent: spentAfter(facts.spent, position, places),
   };

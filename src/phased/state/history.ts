@@ -165,6 +165,7 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
         outcomes = keptOutcomes(outcomes, event.tasks);
         break;
       case "plan_synced":
+        if (structure !== undefined) attempts.renumber(renumbering(structure, event));
         structure = event.structure;
         asked = {};
         outcomes = keptOutcomes(outcomes, event.tasks);
@@ -220,19 +221,21 @@ export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAtt
   return [...attempts.done, { ...open, status: "active", ...asked, notes: noted(), tasks: tasksIn(outcomes) }];
 }
 
-/** Where the attempts at a phase are shown after a migration; `isKept` if the phase counts as before. */
+/** Where the attempts at a phase are shown in another structure; `isKept` if the phase counts as before. */
 type NumberOf = (phase: number) => { readonly phase: number; readonly isKept: boolean; readonly gone?: string };
 
-function renumbering(before: WorkflowStructure, migrated: EventOf<"migrated">): NumberOf {
-  const { structure: after, position, places } = migrated;
-  // All up to the current one stay in their places if none are named. Attempts may have been rolled back after that.
-  const kept = new Map(places ?? after.phases.slice(0, position + 1).map((_, place) => [place, place]));
+function renumbering(before: WorkflowStructure, event: EventOf<"migrated" | "plan_synced">): NumberOf {
+  const { structure: after, position, places = [] } = event;
+  // All up to the current one stay in their places, unless a migration names others. Attempts may have been rolled back
+  // after that.
+  const isMoved = event.type === "migrated" && event.places !== undefined;
+  const inPlace = isMoved ? [] : after.phases.slice(0, position + 1).map((_, place) => [place, place] as const);
+  const kept = new Map([...places, ...inPlace]);
   const pairs = new Map(pairPhases(before, after).map(({ from, to }) => [from, to]));
   return (phase) => {
     const from = positionOf(before, phase);
     const number = after.phases[kept.get(from) ?? pairs.get(from) ?? -1]?.number;
     if (number !== undefined) return { phase: number, isKept: kept.has(from) };
-    // A sync with a plan may have taken it away before.
     return { phase, isKept: false, gone: before.phases[from]?.name };
   };
 }

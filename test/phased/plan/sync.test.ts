@@ -1,5 +1,5 @@
-import { defineWorkflow, type EngineNotifications } from "phasegate";
-import { type PlanChange, parsePlan, type SourceParser } from "phasegate/plan";
+import { defineWorkflow, type Engine, type EngineNotifications } from "phasegate";
+import { type PlanChange, type PlanSource, parsePlan, type SourceParser } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
@@ -615,6 +615,58 @@ describe("a migration of a session with a plan", () => {
       message: expect.stringContaining(`is not the same up to phase ${phase}: Static 1 is new`),
       details: { phases: [{ is: "same" }, { name: "Static 1", is: "new" }] },
     });
+  });
+
+  describe("in which the session moves while the plan is read", () => {
+    /** Plans that do something when they are read first. */
+    const movingAt = (plans: PlanSource, first: () => Promise<unknown>): PlanSource => {
+      let moved: Promise<unknown> | undefined;
+      return {
+        replace: (...given) => plans.replace(...given),
+        read: async (path) => {
+          const text = await plans.read(path);
+          moved ??= first();
+          await moved;
+          return text;
+        },
+      };
+    };
+    const numbered = async (engine: Engine, sessionId: string) =>
+      (await engine.session(sessionId).state()).structure.phases.map(({ number, name }) => `${number} ${name}`);
+
+    it("fits the phases that it has completed", async () => {
+      const { start, storage, plans, pass, edit } = makePlanned();
+      const sessionId = await start();
+      edit((text) => text.replaceAll(/(Phase|Task) 2/g, "$1 3").replaceAll(/(Phase|Task) 1/g, "$1 2"));
+      edit((text) => text.replace("### Phase 2", "### Phase 1: Read\n\n- [ ] **Task 1.1**: Read it\n\n### Phase 2"));
+      const slow = movingAt(plans, async () => {
+        await pass(sessionId, 0);
+        await pass(sessionId, 1);
+      });
+      const { engine } = makePlanned({ engine: { storage, plans: slow } });
+      expect(await engine.session(sessionId).migrate({ by: "ann" })).toMatchObject({ currentPhase: 2 });
+      expect(await numbered(engine, sessionId)).toEqual(["0 Static 0", "1 Parse", "2 Print"]);
+    });
+
+    it("takes no structure for the phase that it was in", async () => {
+      const { start, storage, plans, engine } = makePlanned();
+      const sessionId = await start(1);
+      const slow = movingAt(plans, () => engine.session(sessionId).rollback(0));
+      const newer = makePlanned({ engine: { storage, plans: slow }, phases: [0, 1] });
+      expect((await failure(newer.engine.session(sessionId).migrate({ by: "ann" }))).code).toBe("NOT_ALLOWED");
+      await newer.engine.session(sessionId).migrate({ by: "ann" });
+      expect(await numbered(newer.engine, sessionId)).toEqual(["0 Static 0", "1 Static 1", "2 Parse", "3 Print"]);
+    });
+  });
+
+  it("keeps a refused step of another phase that has the number now", async () => {
+    const { start, storage, plans, engine } = makePlanned();
+    const sessionId = await start();
+    await failure(engine.session(sessionId).completePhase(1, {}));
+    const newer = makePlanned({ engine: { storage, plans }, phases: [0, 1] });
+    await newer.engine.session(sessionId).migrate({ by: "ann" });
+    await failure(newer.engine.session(sessionId).completePhase(1, {}));
+    expect((await newer.engine.session(sessionId).refusals()).map(({ phase }) => phase)).toEqual([0, 0]);
   });
 
   it.each([

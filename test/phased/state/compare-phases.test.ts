@@ -132,7 +132,7 @@ describe("phases of two definitions", () => {
     const [open, other] = [{ kind: "open" } as const, asking()];
     const one = (phase: PhaseDefinition) => structureOf([phase]);
     expect(short(one(planned("A", open)), one(planned("A", other)), 0)).toEqual(["A same 1 1"]);
-    expect(short(one(planned("A", open)), one(named(1, "A", { gate: other })), 0)).toEqual(["A changed 1 1"]);
+    expect(short(one(planned("A", open)), one(named(1, "A", { gate: other })), 0)).toEqual(["A new - 1", "A gone 1 -"]);
   });
 });
 

@@ -380,19 +380,46 @@ describe("the tasks of an attempt", () => {
   });
 });
 
-describe("an attempt at a phase that a sync has taken out of the plan", () => {
-  it("keeps its number when the session is migrated later", () => {
+describe("a sync with a plan", () => {
+  const planned = (...named: (readonly [number: number, name: string])[]) => {
+    const phases = named.map(([number, name]) => phaseOf(number, { name, plan: { number } }));
     const plan = { path: "tasks.md", hash: "1", dialect: "kiro", shift: 1, ticked: true };
-    const planned = (...numbers: number[]) => {
-      const phases = numbers.map((number) => phaseOf(number, { plan: { number } }));
-      return { ...structureOf([1, ...phases]), plan };
-    };
-    const run = Run.started(planned(2, 3)).do(submit(1), submit(2), { type: "rollback", to: 1, by: "host" });
-    run.do(synced(planned(2)));
-    run.structure = planned(2);
-    run.do({ type: "migrate", structure: planned(2), by: "ann" });
-    expect(tries(run)).toEqual(["1.1 rolled_back", "2.1 rolled_back", "3.1 rolled_back", "1.1 active"]);
-    expect(phaseHistory(run.log)[2]?.gone).toBeUndefined();
+    return { ...structureOf([1, ...phases]), plan };
+  };
+  const BEFORE = planned([2, "Parse"], [3, "Print"]);
+  const shownOf = (run: Run) => phaseHistory(run.log).map(({ phase, gone, status }) => [phase, gone, status]);
+  const rolledBack = () => Run.started(BEFORE).do(submit(1), submit(2), { type: "rollback", to: 1, by: "host" });
+
+  it("gives the attempts that were rolled back the numbers of their phases", () => {
+    const run = rolledBack().do(synced(planned([2, "Read"], [3, "Parse"], [4, "Print"])));
+    expect(shownOf(run)).toEqual([
+      [1, undefined, "rolled_back"],
+      [3, undefined, "rolled_back"],
+      [4, undefined, "rolled_back"],
+      [1, undefined, "active"],
+    ]);
+  });
+
+  it("keeps the numbers up to the current phase, also where another phase has come before it", () => {
+    const run = Run.started(BEFORE).do(submit(1), submit(2, false));
+    run.do(synced(planned([2, "Read"], [3, "Parse"], [4, "Print"])));
+    expect(tries(run)).toEqual(["1.1 completed", "2.1 failed", "2.2 active"]);
+  });
+
+  it("names a phase that is gone, also after a migration whose phase has its number", () => {
+    const run = rolledBack().do(synced(planned([2, "Parse"])));
+    const expectShown = (parse: number) =>
+      expect(shownOf(run).slice(0, 3)).toEqual([
+        [1, undefined, "rolled_back"],
+        [parse, undefined, "rolled_back"],
+        [3, "Print", "rolled_back"],
+      ]);
+    expectShown(2);
+    run.structure = planned([2, "Parse"]);
+    const phases = [1, 2, 3, phaseOf(4, { name: "Parse", plan: { number: 2 } })];
+    const structure = { ...run.structure, ...structureOf(phases), revision: "r2" };
+    run.do({ type: "migrate", structure, by: "ann" });
+    expectShown(4);
   });
 });
 
