@@ -69,7 +69,11 @@ export function idReader(taskWord: RegExp, codes: ReadonlySet<string>) {
   };
 }
 
+/** `T-24 hours` is a time before something. */
+const COUNTDOWN = /^[\\*_~\s]*[DT][-–+]\d+\s+(?:min(?:ute)?|hour|day|week|month)s?\b/i;
+
 function codeTitle(text: string): TaskTitle | undefined {
+  if (COUNTDOWN.test(text)) return undefined;
   const [before = "", id] = CODED.exec(text) ?? [];
   return id === undefined ? undefined : titleAfter(text, before.length - id.length, id);
 }

@@ -46,6 +46,8 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
   const found = isNamed ? named : wordedPhases();
   if (found.length > 0) return { starts: withSections(startsOf(found)), grouped: false, ...tasks };
   const sections = sectionsOf();
+  if (sections.length === 0 && named.length > 0)
+    return { starts: withSections(startsOf(named)), grouped: false, ...tasks };
   const isGrouped = sections.length < 2 && sections.every(({ key }) => key === undefined);
   const grouped = isGrouped && dialect.nested === "tasks" && [...idOf.values()].some((id) => id.includes("."));
   const starts = startsOf([
@@ -154,7 +156,9 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
       const isOwn = isTask && !covered.has(id);
       const beside = level === undefined && isOwn ? sectionBeside(row, first?.level ?? 0) : undefined;
       if (level !== undefined) covered.add(id);
-      if (beside === undefined || isNoPhase(beside)) continue;
+      // A checklist has the names of tasks, not tasks with boxes of their own.
+      const isListed = beside !== undefined && isNoPhase(beside) && !(row.kind === "heading" && holders.has(row));
+      if (beside === undefined || isListed) continue;
       covered.add(id);
       level = beside.depth;
       all.set(beside, { key: undefined, name: nameOfTitle(beside), level });
@@ -166,9 +170,11 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
   function sectionsOf(): Candidate[] {
     const levels = full(candidates((row) => withNumber(section(row)))).map(({ level }) => level);
     if (levels.length === 0) {
-      const titles = full(candidates(section, weight, true));
-      // Where several sections have nothing but criteria, they are the phases.
-      const criteria = titles.length > 0 ? [] : full(candidates(anySection, weight, true));
+      // In a dialect with one section of tasks, deeper headings are groups of them.
+      const titles = full(candidates(section, weight, dialect.section === undefined));
+      // Where several sections have nothing but criteria, they are the phases, unless others are named so.
+      const isOther = titles.length > 0 || named.length > 0;
+      const criteria = isOther ? [] : full(candidates(anySection, weight, true));
       const all = namedByParents(criteria.length > 1 ? criteria : titles);
       const titled = all.filter(({ name }) => !NO_TASKS_HEADING.test(name));
       return titled.length > 0 ? titled : all;
@@ -324,12 +330,16 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect, ids: IdReader, numbe
   const holders = holdersOf(rows);
   const numbers = nextNumbers(rows, dialect, ids);
   let open: Mention | undefined;
+  const { section } = dialect;
+  // In a dialect with one section of tasks, the sentences of others may mention them.
+  const isOfTasks = (row: Row) =>
+    section === undefined || ancestorsOf(row).some(({ kind, text }) => kind === "heading" && section.test(text));
   for (const row of rows) {
     const next = numbers.get(row);
     const boxed = isBox(row) ? ids.read(row.text, dialect.ids) : undefined;
     const checked = row.kind === "heading" ? headingId(row, forms, ids) : boxed;
     const marked = checked ?? (next === undefined ? undefined : { id: next, rest: row.text });
-    const title = marked ?? bareId(row, dialect, ids, holders.has(row));
+    const title = marked ?? (isOfTasks(row) ? bareId(row, dialect, ids, holders.has(row)) : undefined);
     if (title !== undefined) {
       open = { id: title.id, name: title.rest, row, marked: marked !== undefined, below: 0 };
       found.push(open);

@@ -238,8 +238,10 @@ export function readRoles(context: Context) {
     // Without a task that they could be part of, "Subtasks" are tasks.
     const isOfNoTask = isSubtasks(row.text) && phase?.tasks.length === 0;
     const isCriteria = !isOfNoTask && (field === "success" || field === "criteria");
-    // Outside of a phase, they are those of the plan: of its only phase in a dialect with one section of tasks.
-    if (isCriteria && (open.phase !== undefined || dialect.section !== undefined)) openPhaseCriteria(row);
+    // Outside of a phase, they are those of the phase that is named, else of the plan: of its only phase in a dialect with one
+    // section of tasks.
+    const owner = (mentioned === undefined ? undefined : phaseOf(mentioned)) ?? open.phase;
+    if (isCriteria && (owner !== undefined || dialect.section !== undefined)) openPhaseCriteria(row, owner);
     else if (open.phase === undefined && (isCriteria || OF_PLAN.test(row.text))) {
       openBlock({ kind: "other", owner: row, section: true });
     }
@@ -512,8 +514,8 @@ export function readRoles(context: Context) {
   }
 
   /** Opens the acceptance criteria of a phase or, outside of one, of the plan: those with a checkbox are items of its gate. */
-  function openPhaseCriteria(row: Row): void {
-    const gate = open.phase?.gate ?? planCriteria;
+  function openPhaseCriteria(row: Row, phase = open.phase): void {
+    const gate = phase?.gate ?? planCriteria;
     // Those with a symbol count beside others with a checkbox.
     const done = (items: readonly PlanItem[]) => void (items.some(hasBox) && gate.push(...items));
     openBlock({ kind: "gate", owner: row, section: row.kind === "heading", boxes: true, done });

@@ -110,7 +110,17 @@ const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
 /** Budget for lines that are searched for the ends of nested samples, for each line of the source. */
 const LOOK_AHEAD = 20;
 
-/** Finds all code and all comments, in order. */
+/** A line of YAML as front matter has them; a checkbox is none. */
+const YAML_LINE = /^(?:[ \t]*$|[\w"'.-]+[ \t]*:(?:[ \t]|$)|[ \t]*-[ \t](?!\\?\[)|[ \t]+(?![ \t]|[-*+][ \t])|[\]}])/;
+
+/** Returns the line behind the YAML front matter; 0 without one. */
+function frontMatterEnd(source: SourceText): number {
+  if (!/^---[ \t]*$/.test(source.text(0)) || !/^[\w"']/.test(source.text(1))) return 0;
+  const end = source.lines.findIndex(({ text }, line) => line > 0 && !YAML_LINE.test(text));
+  return /^(?:---|\.\.\.)[ \t]*$/.test(source.text(end)) ? end + 1 : 0;
+}
+
+/** Finds all code and all comments, in order; front matter is code. */
 export function findRegions(source: SourceText): Region[] {
   /** The columns where the text of the open items begins. */
   const open: number[] = [];
@@ -121,7 +131,9 @@ export function findRegions(source: SourceText): Region[] {
   const regions: Region[] = [];
   /** The lines that end fences whose content is read. */
   const ends = new Set<number>();
-  for (let line = 0; line < source.lines.length; line += 1) {
+  const begin = frontMatterEnd(source);
+  if (begin > 0) regions.push({ kind: "code", start: 0, end: begin, unclosed: false });
+  for (let line = begin; line < source.lines.length; line += 1) {
     const region = regionAt(line);
     follow(source.text(line));
     if (region === undefined) continue;

@@ -68,9 +68,13 @@ export function wordAndNumber(title: string) {
   return found && { word: found.first.toLowerCase(), key: found.second };
 }
 
-/** Returns the title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
+/** A part of the plan with a name of its own: `Week 12: Quality Gates & Review`. */
+const TIMED_PART = /^[^\p{L}\p{N}]*(?:week|day|sprint|month)\s+\d+\s*[:：–—-]/iu;
+
+/** Returns true for a title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`; not for `Checkpoint 5.1: Name`. */
 export function isGateTitle(title: string): boolean {
-  return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b|\b(?:exit|gate)\s+criteria\b|critères de sortie|criterios de salida|critérios de saída|criteri di uscita|критерии выхода|критерии завершения|退出标准|終了条件|종료 조건/iu.test(
+  if (TIMED_PART.test(title)) return false;
+  return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b(?!\s+\d+\.\d)|\b(?:exit|gate)\s+criteria\b|critères de sortie|criterios de salida|critérios de saída|criteri di uscita|критерии выхода|критерии завершения|退出标准|終了条件|종료 조건/iu.test(
     title,
   );
 }
@@ -107,17 +111,20 @@ export interface Label {
   readonly text: string;
 }
 
-const NO_WORK_WORDS = "note|risk|question|reference|out of scope|metric";
-const NO_TASK_WORDS = `(?:deliverable|checklist|test case|${NO_WORK_WORDS})`;
+const NO_WORK_WORDS = "(?:note|risk|question|reference|out of scope|metric)s?";
+/** One of these words begins or ends a name, also before a remark. A sentence may have one inside: `Reduce the risk of loss:`. */
+const NO_WORK_NAME = String.raw`^[^\p{L}]*(?:(?:key|known|main|open|other) )?${NO_WORK_WORDS}(?!\p{L})|(?<!\p{L})${NO_WORK_WORDS}[^\p{L}()]*(?:\([^()]*\)[^\p{L}()]*)?$`;
 
 /** Labels and headings above checkboxes that are no work to do, even if the phase has no other ones. */
-export const NO_WORK = new RegExp(`\\b(?:${NO_WORK_WORDS})`, "i");
+export const NO_WORK = new RegExp(NO_WORK_NAME, "iu");
+
+const NO_TASK_WORDS = "deliverable|checklist|test case";
 
 /** Labels below which checkboxes without ids are not tasks. */
-export const NO_TASKS = new RegExp(`\\b${NO_TASK_WORDS}`, "i");
+export const NO_TASKS = new RegExp(String.raw`\b(?:${NO_TASK_WORDS})|${NO_WORK_NAME}`, "iu");
 
 /** Headings of such sections: the word ends them. `Notes API` and `Risk engine` name things to build. */
-export const NO_TASKS_HEADING = new RegExp(`\\b${NO_TASK_WORDS}s?\\W*$`, "i");
+export const NO_TASKS_HEADING = new RegExp(String.raw`\b(?:(?:${NO_TASK_WORDS})s?|${NO_WORK_WORDS})\W*$`, "i");
 
 /** Returns the label that a line of text or a list item begins with, if it does. */
 export function labelOf(text: string, words: Vocabulary): Label | undefined {
@@ -144,14 +151,13 @@ const FIELDS = [
   ],
   ["tasks", /^(?:implementation )?tasks?(?: list)?$/],
   ["files", /^files?(?: (?:modified|created|changed|to (?:create|modify|change)))?$/],
-  ["requirements", /^(?:requirements?|traces to|traceability|validates|implements|refs?|references)$/],
   ["blocks", /^(?:blocks|blocking|unblocks|blocker for)$/],
   ["criteria", /^(?!tasks )(?:[a-z]+ )?sub-?tasks?$/],
   ["parallel", /^(?:parallel|parallelizable|can run in parallel)$/],
 ] as const;
 
 /** The fields whose labels are in the table of words. */
-const WORDED = ["dependencies", "criteria", "status"] as const;
+const WORDED = ["dependencies", "criteria", "requirements", "status"] as const;
 
 /** Returns the meaning of a title or of a label's name. The completion criteria of a phase are its gate. */
 export function fieldOf(name: string, words: Vocabulary): Field {

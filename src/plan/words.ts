@@ -12,6 +12,8 @@ export interface PlanWords {
   readonly dependencies?: readonly string[];
   /** Labels of acceptance criteria. */
   readonly criteria?: readonly string[];
+  /** Labels of the requirements that a task is for: `Requirements: 1.2`. */
+  readonly requirements?: readonly string[];
   /** Labels of states: `Status: done`. */
   readonly status?: readonly string[];
   /** States of what is done, as they stand after such a label. A tick writes the first one. */
@@ -31,15 +33,15 @@ export interface PlanWords {
 type Concept = keyof PlanWords;
 
 /**
- * The built-in words, in English, German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese and Korean:
- * commas separate words, slashes languages. In a word, a blank stands for any number of blanks.
+ * The built-in words, in English, German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese, Korean, Ukrainian,
+ * Romanian and Arabic: commas separate words, slashes languages. In a word, a blank stands for any number of blanks.
  */
 const TABLE: Readonly<Record<Concept, string>> = {
   phase: `phase / phase, etappe, abschnitt / phase, étape, etape / fase, etapa / fase, etapa / fase, tappa / фаза,
-    этап, стадия / 阶段, 階段 / フェーズ, フェイズ, 段階 / 단계, 페이즈`,
+    этап, стадия / 阶段, 階段 / フェーズ, フェイズ, 段階 / 단계, 페이즈 / фаза, етап, стадія / faza, fază, etapa, etapă / المرحلة, مرحلة`,
   task: `task, subtask, sub-task / aufgabe, teilaufgabe / tâche, tache / tarea, subtarea / tarefa, subtarefa /
     compito, compiti, attività, sottoattività / задача, задачи, задач, подзадача, задание / 任务, 任務, 子任务 / タスク,
-    サブタスク, 作業 / 작업, 태스크, 과제`,
+    サブタスク, 作業 / 작업, 태스크, 과제 / задача, завдання, підзадача, підзавдання / sarcină, sarcina, sarcini / المهمة, مهمة`,
   dependencies: `dependency, dependencies, deps, dep, depends, depends on, dependson, depend on, depends upon,
     depending on, dependent on, requires, needs, blocked by, prerequisite, prerequisites, prereq, prereqs,
     prerequisite tasks, prior tasks, task dependencies / abhängigkeit, abhängigkeiten, abhängig von, hängt ab von,
@@ -47,34 +49,42 @@ const TABLE: Readonly<Record<Concept, string>> = {
     dependencias, depende de, requiere, requisitos previos / dependência, dependências, depende de, requer,
     pré-requisitos / dipendenza, dipendenze, dipende da, richiede, prerequisiti / зависимость, зависимости,
     зависит от, требует, требуется / 依赖, 依賴, 依赖于, 前置条件, 前置任务, 依赖任务, 依赖项 / 依存, 依存関係, 依存タスク, 前提条件, 前提 / 의존성, 의존,
-    선행 작업, 선행 조건`,
+    선행 작업, 선행 조건 / залежність, залежності, залежить від, потребує / dependență, dependențe, depinde de, necesită / التبعيات,
+    الاعتماديات, يعتمد على`,
   criteria: `acceptance, acceptance criteria, acceptance test, acceptance tests, criteria, done when,
     validation criteria, verification criteria, completion criteria, done criteria, definition of done, subtasks,
     sub-tasks / akzeptanzkriterien, abnahmekriterien, fertig wenn / critères d'acceptation, critères d’acceptation,
     critères de validation / criterios de aceptación, criterios de aceptacion, criterio de aceptación /
     critérios de aceitação, critérios de aceite / criteri di accettazione / критерии приёмки, критерии приемки,
-    критерии готовности / 验收标准, 驗收標準, 验收条件, 完成标准 / 受け入れ基準, 受入基準, 受け入れ条件, 完了条件 / 인수 기준, 수용 기준, 완료 기준, 완료 조건`,
+    критерии готовности / 验收标准, 驗收標準, 验收条件, 完成标准 / 受け入れ基準, 受入基準, 受け入れ条件, 完了条件 / 인수 기준, 수용 기준, 완료 기준, 완료 조건 /
+    критерії приймання, критерії прийняття, критерії готовності / criterii de acceptare / معايير القبول`,
+  requirements: `requirement, requirements, traces to, traceability, validates, implements, ref, refs, reference,
+    references / anforderung, anforderungen / exigence, exigences / requisito, requisitos / requisito, requisitos /
+    requisito, requisiti / требование, требования / 需求, 需求编号, 要求 / 要件, 要求事項 / 요구사항, 요구 사항 / вимога, вимоги / cerință,
+    cerințe / المتطلبات, متطلبات`,
   status: `status, state, current status, completed / status, stand / statut, état / estado / status, estado,
-    situação / stato / статус, состояние / 状态, 狀態 / ステータス, 状態, 状況 / 상태`,
+    situação / stato / статус, состояние / 状态, 狀態 / ステータス, 状態, 状況 / 상태 / статус, стан / status, stare / الحالة`,
   done: `done, complete, completed, finished, implemented, shipped, merged, closed / fertig, erledigt,
     abgeschlossen / terminé, terminée, fait, faite, achevé / hecho, hecha, completado, completada, terminado,
     terminada / concluído, concluída, feito, feita, completo, completa / fatto, fatta, completato, completata,
-    finito, finita / готово, сделано, выполнено, выполнена, завершено, завершена / 已完成, 完成 / 完了, 完了済み, 済 / 완료, 완료됨`,
+    finito, finita / готово, сделано, выполнено, выполнена, завершено, завершена / 已完成, 完成 / 完了, 完了済み, 済 / 완료, 완료됨 /
+    готово, зроблено, виконано, виконана, завершено, завершена / finalizat, finalizată, completat, completată, terminat,
+    terminată / مكتمل, مكتملة`,
   pending: `pending, todo, to do, open, not started, not done, not complete, not completed, no, undone, deferred,
     later, planned, incomplete, partially, almost / offen, ausstehend / à faire, en attente / pendiente, por hacer /
     pendente, a fazer / da fare, in attesa, aperto / не начато, ожидает, открыто / 待办, 未开始, 待开始, 未完成, 待完成 / 未着手,
-    未完了, 未対応 / 대기, 미완료, 시작 전`,
+    未完了, 未対応 / 대기, 미완료, 시작 전 / не розпочато, очікує, відкрито / în așteptare, neînceput, de făcut / لم يبدأ, قيد الانتظار`,
   in_progress: `in progress, in-progress, started, doing, now, wip, active, ongoing, in review, partial / in arbeit,
     begonnen / en cours / en progreso, en curso / em andamento, em progresso / in corso / в работе, в процессе /
-    进行中, 進行中 / 進行中, 作業中, 着手中 / 진행 중, 진행중`,
+    进行中, 進行中 / 進行中, 作業中, 着手中 / 진행 중, 진행중 / у процесі, в роботі / în lucru, în curs / قيد التنفيذ`,
   blocked: `blocked, on hold, waiting / blockiert / bloqué, bloquée / bloqueado, bloqueada / bloqueado, bloqueada /
-    bloccato, bloccata / заблокировано, заблокирована / 阻塞, 受阻, 已阻塞 / ブロック中, 保留 / 차단됨, 보류`,
+    bloccato, bloccata / заблокировано, заблокирована / 阻塞, 受阻, 已阻塞 / ブロック中, 保留 / 차단됨, 보류 / заблоковано, заблокована / blocat, blocată / محظور`,
   dropped: `dropped, cancelled, canceled, skipped, shelved, obsolete, won't do, wontfix, removed / verworfen,
     gestrichen, entfällt / annulé, annulée, abandonné, abandonnée / cancelado, cancelada, descartado, descartada /
     cancelado, cancelada, descartado, descartada / annullato, annullata, scartato / отменено, отменена / 已取消, 取消,
-    已放弃 / 中止, 取消, キャンセル / 취소, 취소됨`,
+    已放弃 / 中止, 取消, キャンセル / 취소, 취소됨 / скасовано, скасована / anulat, anulată / ملغى, ملغاة`,
   none: `none, nothing, nil, independent / keine, nichts / aucun, aucune / ninguno, ninguna / nenhum, nenhuma /
-    nessuno, nessuna / нет, отсутствуют / 无, 無, 没有 / なし, 無し / 없음`,
+    nessuno, nessuna / нет, отсутствуют / 无, 無, 没有 / なし, 無し / 없음 / немає, відсутні / niciuna, niciunul / لا يوجد, لا شيء`,
 };
 
 /** Words that say what must be first only beside ids of tasks, in the same order. */
@@ -153,6 +163,7 @@ function compile(extra: readonly PlanWords[]) {
   const labels = {
     dependencies: new Set(of("dependencies")),
     criteria: new Set(of("criteria")),
+    requirements: new Set(of("requirements")),
     status: new Set(of("status")),
     after: new Set(languagesOf(AFTER).flat()),
   };
@@ -246,8 +257,8 @@ const REST = String.raw`\s*((?:(?:\([^()]*\)|（[^（）]*）|\[[^[\]]*\])\s*)?)
 const NOUN = String.raw`(?:depends|dependenc(?:y|ies)|deps?|prereq(?:uisite)?s?)(?![\s_-]+on|\p{L})`;
 
 /** The ends of a word; those of other scripts have none. */
-const START_OF_WORD = String.raw`(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{N}])`;
-const END_OF_WORD = String.raw`(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
+const START_OF_WORD = String.raw`(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Arabic}\p{N}])`;
+const END_OF_WORD = String.raw`(?![\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Arabic}])`;
 
 /** The number of a phase in a list, and what joins two. */
 const NUMBER = String.raw`(?:\d+(?:\.\d+)?(?:[a-z](?![\p{L}\p{N}_]))?|(?:${NUMBERS.join("|")}|[${CHINESE}]{1,3})(?!\p{L}))`;
@@ -296,10 +307,10 @@ function alternatives(words: readonly string[]): string {
     .join("|");
 }
 
-/** A text that begins with one of these words, after marks; letters of Latin and Cyrillic words must end there. */
+/** A text that begins with one of these words, after marks; letters of Latin, Cyrillic and Arabic words must end there. */
 function starting(words: readonly string[]): RegExp {
   return new RegExp(
-    String.raw`^([^\p{L}\p{N}]*)(${alternatives(words)})(?![\p{Script=Latin}\p{Script=Cyrillic}\p{N}])`,
+    String.raw`^([^\p{L}\p{N}]*)(${alternatives(words)})(?![\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Arabic}\p{N}])`,
     "iu",
   );
 }

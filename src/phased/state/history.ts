@@ -22,7 +22,7 @@ export interface PhaseAttempt
   > {
   /** The phase's number in the definition that the session is on now; the former one if `gone`. */
   readonly phase: number;
-  /** The phase's name, if the session was moved to a definition that does not have the phase. */
+  /** The phase's name, if the session was moved to a definition, or a plan was synced, that does not have the phase. */
   readonly gone?: string;
   /** 1 for the first attempt since the phase was last entered; a retry continues the count. */
   readonly attempt: number;
@@ -99,7 +99,7 @@ export interface SubmittedAttempt extends PhaseAttempt {
 export interface GateFailure {
   /** The phase's number, as in {@link PhaseAttempt}. */
   readonly phase: number;
-  /** The phase's name, if the session was moved to a definition that does not have the phase. */
+  /** The phase's name, if the session was moved to a definition, or a plan was synced, that does not have the phase. */
   readonly gone?: string;
   /** The number of the attempt since the phase was last entered. */
   readonly attempt: number;
