@@ -5,17 +5,18 @@ import { readDependencies } from "./dependencies.js";
 import { isLegend } from "./dialects.js";
 import type { IdOf } from "./links.js";
 import type { Context, ReadPlan } from "./reader.js";
-import { ancestorsOf, holdersOf, isBare, isWithin, type Row } from "./rows.js";
+import { ancestorsOf, cellsOf, holdersOf, isBare, isWithin, type Row } from "./rows.js";
 import type { Region } from "./source.js";
 import { readTaskLine } from "./task-line.js";
 import { isGateTitle, namedPhaseNumber } from "./titles.js";
+import { stateBySign } from "./words.js";
 
 /** Reports all that has no place in the plan. Tasks have their ids and states. */
 export function reportUnplaced(read: ReadPlan, idOf: IdOf): void {
   reportRegions(read.context);
   reportTitles(read);
   reportMarked(read, idOf);
-  reportCells(read.context);
+  reportCells(read.context, idOf);
   reportListed(read, idOf);
   reportRepeated(read);
   reportBoxes(read);
@@ -93,15 +94,25 @@ function reportMarked({ phases, tasks, told, context }: ReadPlan, idOf: IdOf): v
   }
 }
 
-/** Reports the rows of tables without a checkbox beside others that have one. */
-function reportCells({ rows, source, report }: Context): void {
+/** Reports the rows of tables without a checkbox beside others that have one, or with an id that the plan does not have and a state. */
+function reportCells({ rows, source, report, outline, dialect, words }: Context, idOf: IdOf): void {
+  const isState = (cell: string) => {
+    const said = words.stateIn(cell);
+    if (said === undefined) return stateBySign(cell) !== undefined;
+    return !/\p{L}/u.test(cell.slice(said.index + said.word.length));
+  };
+  const isUnread = ([first = "", ...others]: readonly string[]) => {
+    const id = outline.ids.read(first, [...dialect.ids, "number"])?.id;
+    return id !== undefined && idOf(id) === undefined && others.some(isState);
+  };
   for (const [index, { kind, text, line, column }] of rows.entries()) {
+    if (kind !== "cells") continue;
     const beside = [rows[index - 1], rows[index + 1]];
-    const isTasks = beside.some((one) => one?.cells !== undefined);
+    const isTask = beside.some((one) => one?.cells !== undefined) || isUnread(cellsOf(text));
     // The line below the header has only `-`.
-    if (kind !== "cells" || !isTasks || /^[\s|:-]+$/.test(source.text(line + 1))) continue;
+    if (!isTask || /^[\s|:-]+$/.test(source.text(line + 1))) continue;
     const message = `the row '${text}' is not read as a task: it has no checkbox`;
-    const hint = "If it is one, write '[ ]' or '[x]' in the cell that the other rows have it in.";
+    const hint = "If it is one, write '[ ]' or '[x]' in a cell of its own, as in the other rows.";
     report.warn("TASK_UNREAD", source.position(line, column), message, hint);
   }
 }

@@ -108,6 +108,21 @@ describe("a heading", () => {
   ])("%s", check);
 });
 
+describe("the rows of a table without checkboxes", () => {
+  it.each<Case>([
+    [
+      "are named if they have an id and a state",
+      "### Phase 1: A\n| # | Task | Status |\n|---|---|---|\n| 1.1 | add | ✅ |\n| 1.2 | make | In progress |\n| 1.3 | why | |\n### Phase 2: B\n- [ ] 2.1 b\n",
+      ["1 A @1", "2 B @7", "[ ] 2.1 b @8", "! PHASE_EMPTY 1", "! TASK_UNREAD 4", "! TASK_UNREAD 5"],
+    ],
+    [
+      "are not, if they list the tasks of the plan",
+      "### Phase 1: A\n- [ ] 1.1 a\n## Progress\n| # | Status |\n|---|---|\n| 1.1 | ✅ |\n| 7 | ✅ |\n",
+      ["1 A @1", "[ ] 1.1 a @2"],
+    ],
+  ])("%s", check);
+});
+
 describe("other languages", () => {
   it.each<Case>([
     [
