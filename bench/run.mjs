@@ -107,8 +107,8 @@ function begins(name) {
 function rowOf(suite, ofRuns) {
   const sorted = ofRuns.toSorted((one, other) => one.ratio - other.ratio);
   const middle = sorted[Math.floor(sorted.length / 2)];
-  const { bar = "–" } = middle;
-  const held = bar === "–" ? "–" : sorted.at(-1).ratio <= bar ? "yes" : "no";
+  const bar = middle.bar === undefined ? "–" : Number(middle.bar.toFixed(3));
+  const held = bar === "–" ? "–" : sorted.at(-1).ratio <= middle.bar ? "yes" : "no";
   return { suite, ...middle, bar, ratios: ofRuns.map(({ ratio }) => ratio), held };
 }
 
