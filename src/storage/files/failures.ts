@@ -3,7 +3,12 @@ import { errnoOf, isPhasegateError, PhasegateError } from "../../errors.js";
 import type { SessionId } from "../../workflow/names.js";
 import { tampered as isTampered, storageFailure, unknownOutcome } from "../common/failures.js";
 
+const FILE_IN_PLACE =
+  "A file is in the place of the session folder, or of a folder above it: give another path, or move the file.";
+
 const REMEDIES: Readonly<Record<string, string>> = {
+  EEXIST: FILE_IN_PLACE,
+  ENOTDIR: FILE_IN_PLACE,
   ENOSPC: "Free disk space where the sessions are kept, then repeat the call.",
   EDQUOT: "Free disk space where the sessions are kept, or raise the quota, then repeat the call.",
   EACCES: "Give this process the right to read and write the session folder, then repeat the call.",

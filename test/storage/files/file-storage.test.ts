@@ -118,6 +118,17 @@ describe("the folder of a store", () => {
     await storage.close();
   });
 
+  it("can't be a file, and the remedy says so", async () => {
+    const file = join(await newRoot(), "taken");
+    await nodeFs.writeFile(file, "");
+    for (const path of [file, join(file, "state")]) {
+      await expect(FileStorage.open(path)).rejects.toMatchObject({
+        code: "STORAGE_FAILED",
+        remedy: expect.stringContaining("A file is in the place of the session folder"),
+      });
+    }
+  });
+
   it("contains no name that Windows reserves", async () => {
     const { root } = await filled(1, { sessionId: "con" });
     const names = await nodeFs.readdir(join(root, "sessions"), { recursive: true });
