@@ -127,6 +127,8 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
         open?.tasks.push({ id, row });
         continue;
       }
+      // Headings inside a task are parts of it.
+      if (direct && row.kind === "heading" && ancestorsOf(row).some((above) => idOf.has(above))) continue;
       const isEnd = direct || (open !== undefined && row.depth <= open.level && !isGateTitle(row.text));
       if (row.kind === "heading" && isEnd) open = undefined;
       const start = startAt(row);

@@ -16,7 +16,7 @@ export function reportUnplaced(read: ReadPlan, idOf: IdOf): void {
   reportRegions(read.context);
   reportTitles(read);
   reportMarked(read, idOf);
-  reportCells(read.context, idOf);
+  reportCells(read.context);
   reportListed(read, idOf);
   reportRepeated(read);
   reportBoxes(read);
@@ -95,7 +95,8 @@ function reportMarked({ phases, tasks, told, context }: ReadPlan, idOf: IdOf): v
 }
 
 /** Reports the rows of tables without a checkbox beside others that have one, or with an id that the plan does not have and a state. */
-function reportCells({ rows, source, report, outline, dialect, words }: Context, idOf: IdOf): void {
+function reportCells({ rows, source, report, outline, dialect, words }: Context): void {
+  const known = new Set(outline.idOf.values());
   const isState = (cell: string) => {
     const said = words.stateIn(cell);
     if (said === undefined) return stateBySign(cell) !== undefined;
@@ -103,7 +104,7 @@ function reportCells({ rows, source, report, outline, dialect, words }: Context,
   };
   const isUnread = ([first = "", ...others]: readonly string[]) => {
     const id = outline.ids.read(first, [...dialect.ids, "number"])?.id;
-    return id !== undefined && idOf(id) === undefined && others.some(isState);
+    return id !== undefined && !known.has(id) && others.some(isState);
   };
   for (const [index, { kind, text, line, column }] of rows.entries()) {
     if (kind !== "cells") continue;

@@ -88,6 +88,11 @@ describe("a heading", () => {
       ["1 Build @1", "[ ] 1.1 a @3", "[ ] 1.2 b @5"],
     ],
     [
+      "inside a task is a part of it, where no heading is a phase",
+      "# Plan\n## Approach\nText.\n## Task 1: Sync\n### 1.1 Schema\n- [x] a\n### 1.2 Rows\n- [x] b\n## Task 2: Refresh\n### 2.1 Schema\n- [ ] c\n",
+      ["1 Approach @2", "[x] 1 Sync @4 2/2", "[ ] 2 Refresh @9 0/1"],
+    ],
+    [
       "of criteria may name their phase",
       "### Phase 1: Docs\n1. write\n### Phase 2: Code\n1. write\n## Success Metrics\n### Phase 1 Success Criteria (Docs)\n- [ ] a\n### Phase 2 Success Criteria\n- [ ] b\n",
       ["1 Docs @1", "gate a", "2 Code @3", "gate b", "! PHASE_EMPTY 1", "! PHASE_EMPTY 3"],
@@ -114,6 +119,11 @@ describe("the rows of a table without checkboxes", () => {
       "are named if they have an id and a state",
       "### Phase 1: A\n| # | Task | Status |\n|---|---|---|\n| 1.1 | add | ✅ |\n| 1.2 | make | In progress |\n| 1.3 | why | |\n### Phase 2: B\n- [ ] 2.1 b\n",
       ["1 A @1", "2 B @7", "[ ] 2.1 b @8", "! PHASE_EMPTY 1", "! TASK_UNREAD 4", "! TASK_UNREAD 5"],
+    ],
+    [
+      "are named beside tasks without ids",
+      "## Phase 1: A\n| 1.1 | a | ✅ |\n|---|---|---|\n| 1.2 | b | ✅ |\n## Phase 2: B\n- [ ] c\n",
+      ["1 A @1", "2 B @5", "[ ] 2.1 c @6", "! PHASE_EMPTY 1", "! TASK_UNREAD 4"],
     ],
     [
       "are not, if they list the tasks of the plan",
