@@ -13,7 +13,7 @@ class CheckFailed extends Error {}
 
 const PUBLISHED = /^((dist|docs|schemas|starters|templates)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/;
 /** In bytes; the packages that are bundled are 470,000 of them. */
-const MAX_UNPACKED = 5_090_000;
+const MAX_UNPACKED = 5_100_000;
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const entries = Object.entries(manifest.exports)
