@@ -44,10 +44,9 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
   // Chapters may be named like phases, too: the tasks are elsewhere.
   const isNamed = named.length > 0 && (numbered || full(named).length > 0);
   const found = isNamed ? named : wordedPhases();
-  if (found.length > 0) return { starts: withSections(startsOf(found)), grouped: false, ...tasks };
-  const sections = sectionsOf();
-  if (sections.length === 0 && named.length > 0)
-    return { starts: withSections(startsOf(named)), grouped: false, ...tasks };
+  const sections = found.length > 0 ? [] : sectionsOf();
+  const phases = found.length === 0 && sections.length === 0 ? named : found;
+  if (phases.length > 0) return { starts: withSections(startsOf(phases)), grouped: false, ...tasks };
   const isGrouped = sections.length < 2 && sections.every(({ key }) => key === undefined);
   const grouped = isGrouped && dialect.nested === "tasks" && [...idOf.values()].some((id) => id.includes("."));
   const starts = startsOf([
@@ -158,9 +157,9 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect, words: Vocabul
       const isOwn = isTask && !covered.has(id);
       const beside = level === undefined && isOwn ? sectionBeside(row, first?.level ?? 0) : undefined;
       if (level !== undefined) covered.add(id);
-      // A checklist has the names of tasks, not tasks with boxes of their own.
-      const isListed = beside !== undefined && isNoPhase(beside) && !(row.kind === "heading" && holders.has(row));
-      if (beside === undefined || isListed) continue;
+      // A checklist only names tasks, unless one has boxes of its own there.
+      const hasBoxes = row.kind === "heading" && holders.has(row);
+      if (beside === undefined || (isNoPhase(beside) && !hasBoxes)) continue;
       covered.add(id);
       level = beside.depth;
       all.set(beside, { key: undefined, name: nameOfTitle(beside), level });

@@ -94,7 +94,10 @@ function reportMarked({ phases, tasks, told, context }: ReadPlan, idOf: IdOf): v
   }
 }
 
-/** Reports the rows of tables without a checkbox beside others that have one, or with an id that the plan does not have and a state. */
+/**
+ * Reports the rows of tables without a checkbox that may be tasks: beside others that have one, or with a state and an id that the
+ * plan does not have.
+ */
 function reportCells({ rows, source, report, outline, dialect, words }: Context): void {
   const known = new Set(outline.idOf.values());
   const isState = (cell: string) => {
@@ -113,7 +116,7 @@ function reportCells({ rows, source, report, outline, dialect, words }: Context)
     // The line below the header has only `-`.
     if (!isTask || /^[\s|:-]+$/.test(source.text(line + 1))) continue;
     const message = `the row '${text}' is not read as a task: it has no checkbox`;
-    const hint = "If it is one, write '[ ]' or '[x]' in a cell of its own, as in the other rows.";
+    const hint = "If it is one, write '[ ]' or '[x]' in a cell of its own.";
     report.warn("TASK_UNREAD", source.position(line, column), message, hint);
   }
 }

@@ -110,7 +110,7 @@ const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
 /** Budget for lines that are searched for the ends of nested samples, for each line of the source. */
 const LOOK_AHEAD = 20;
 
-/** A line of YAML as front matter has them; a checkbox is none. */
+/** A line of YAML. A checkbox is not one, so that front matter hides none. */
 const YAML_LINE = /^(?:[ \t]*$|[\w"'.-]+[ \t]*:(?:[ \t]|$)|[ \t]*-[ \t](?!\\?\[)|[ \t]+(?![ \t]|[-*+][ \t])|[\]}])/;
 
 /** Returns the line behind the YAML front matter; 0 without one. */

@@ -71,7 +71,10 @@ export function wordAndNumber(title: string) {
 /** A part of the plan with a name of its own: `Week 12: Quality Gates & Review`. */
 const TIMED_PART = /^[^\p{L}\p{N}]*(?:week|day|sprint|month)\s+\d+\s*[:：–—-]/iu;
 
-/** Returns true for a title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`; not for `Checkpoint 5.1: Name`. */
+/**
+ * Returns true for the title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. Not for a
+ * part of a phase: `Checkpoint 5.1: Name`.
+ */
 export function isGateTitle(title: string): boolean {
   if (TIMED_PART.test(title)) return false;
   return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b(?!\s+\d+\.\d)|\b(?:exit|gate)\s+criteria\b|critères de sortie|criterios de salida|critérios de saída|criteri di uscita|критерии выхода|критерии завершения|退出标准|終了条件|종료 조건/iu.test(

@@ -58,7 +58,8 @@ const TABLE: Readonly<Record<Concept, string>> = {
     critérios de aceitação, critérios de aceite / criteri di accettazione / критерии приёмки, критерии приемки,
     критерии готовности / 验收标准, 驗收標準, 验收条件, 完成标准 / 受け入れ基準, 受入基準, 受け入れ条件, 完了条件 / 인수 기준, 수용 기준, 완료 기준, 완료 조건 /
     критерії приймання, критерії прийняття, критерії готовності / criterii de acceptare / معايير القبول`,
-  requirements: `requirement, requirements, traces to, traceability, validates, implements, ref, refs, references / anforderung, anforderungen / exigence, exigences / requisito, requisitos / requisito, requisitos /
+  requirements: `requirement, requirements, traces to, traceability, validates, implements, ref, refs, references /
+    anforderung, anforderungen / exigence, exigences / requisito, requisitos / requisito, requisitos /
     requisito, requisiti / требование, требования / 需求, 需求编号, 要求 / 要件, 要求事項 / 요구사항, 요구 사항 / вимога, вимоги / cerință,
     cerințe / المتطلبات, متطلبات`,
   status: `status, state, current status, completed / status, stand / statut, état / estado / status, estado,
